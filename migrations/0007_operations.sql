@@ -23,6 +23,9 @@ create table headgate.leader (
     is_only boolean primary key default true,
     holder uuid not null,
     term bigint not null,
+    -- How many services its holder runs: a process that runs more takes the lease over, so that a program that only works jobs never keeps
+    -- the services of the console and of deliveries from running.
+    services smallint not null,
     expires_at timestamptz not null,
     constraint leader_is_only_row check (is_only)
 ) with (fillfactor = 50);

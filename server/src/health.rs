@@ -13,8 +13,8 @@ use axum::{
     response::{IntoResponse, Response},
     routing::get,
 };
+use insight::live::LiveHub;
 use queue::{
-    live::LiveHub,
     maintenance::MaintenanceHealth,
     migrate::{self, Schema},
     store::leader,

@@ -11,7 +11,7 @@ use axum::{
     response::Response,
 };
 use chrono::{DateTime, TimeDelta, Utc};
-use queue::{live::LiveHub, store::stats::live_snapshots};
+use insight::{live::LiveHub, store::stats::live_snapshots};
 use sqlx::PgPool;
 use std::time::Duration;
 use tokio::{

@@ -9,9 +9,10 @@ use crate::{
 use access::Access;
 use axum::extract::FromRef;
 use delivery::{Delivery, MasterKey};
+use insight::live::LiveHub;
 use leptos::config::LeptosOptions;
 use model::retention::Retentions;
-use queue::{live::LiveHub, maintenance::MaintenanceHealth, worker::EngineWatch};
+use queue::{maintenance::MaintenanceHealth, worker::EngineWatch};
 use sqlx::PgPool;
 use std::{ops::Deref, sync::Arc};
 use steering::{AuditActions, Steering};

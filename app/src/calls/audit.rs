@@ -43,7 +43,7 @@ pub async fn list_audit_log(query: String) -> Result<AuditList, CallError> {
     let wanted = AuditQuery::parse(&query).map_err(|error| CallError::Invalid(error.to_string()))?;
     let cx = context::current()?;
     let mut page = access::audit::list(&cx.pool, &wanted.filter, wanted.page).await?;
-    page.keep_inside_from(role);
+    page.hide_internals(role);
     let labels = access::audit::labels(&cx.pool, &page.items).await?;
     let page = page.map(|entry| {
         let may = |change: Option<undo::UndoAction>| {

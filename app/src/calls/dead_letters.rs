@@ -42,9 +42,9 @@ pub async fn list_dead_letters(query: String) -> Result<DeadLetterList, CallErro
     let cx = context::current()?;
     list.filter = cx.delivery.filter_for(&actor, &list.filter, "payload.").await?;
     let page =
-        queue::store::dead_letters::list_without_payloads(&cx.pool, scope, &list.filter, list.page).await?;
+        insight::store::dead_letters::list_without_payloads(&cx.pool, scope, &list.filter, list.page).await?;
     let (page, _) = cx.delivery.masked(page).await?;
-    let grid = queue::store::dead_letters::grid(&cx.pool, scope, &list.filter, place).await?;
+    let grid = insight::store::dead_letters::grid(&cx.pool, scope, &list.filter, place).await?;
     let grid = match grid {
         Some(grid) => Some(cx.delivery.masked(grid).await?.0),
         None => None,
@@ -75,7 +75,7 @@ pub async fn list_bin(query: String) -> Result<Bin, CallError> {
     let scope = actor::allowed(Permission::OpenConsole)?.scope();
     let page = url_filters::bin_page(&query).map_err(|error| CallError::Invalid(error.to_string()))?;
     let cx = context::current()?;
-    let mut page = queue::store::dead_letters::binned(&cx.pool, scope, page).await?;
+    let mut page = insight::store::dead_letters::binned(&cx.pool, scope, page).await?;
     page.items.iter_mut().for_each(|binned| binned.letter.payload = None);
     let (page, _) = cx.delivery.masked(page).await?;
     let rows = page.items.iter().map(|binned| binned.letter.integration_id);

@@ -33,8 +33,8 @@ pub async fn list_failures(query: String) -> Result<FailureList, CallError> {
         server::{actor, context},
         state::failure_query::FailureQuery,
     };
+    use insight::store::failures;
     use model::rules::permission::Permission;
-    use queue::store::failures;
     let scope = actor::allowed(Permission::OpenConsole)?.scope();
     let asked = FailureQuery::parse(&query).map_err(|error| CallError::Invalid(error.to_string()))?;
     let cx = context::current()?;
@@ -65,8 +65,8 @@ pub async fn mark_failure(
         components::Flash,
         server::{actor, context, redirect},
     };
+    use insight::store::failures::Mark;
     use model::{failure::SnoozeFailure, rules::permission::Permission};
-    use queue::store::failures::Mark;
     redirect::answer(&back, async {
         let actor = actor::allowed(Permission::SteerJobs)?;
         let (mark, flash) = match (mark.as_str(), hours) {

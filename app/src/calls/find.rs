@@ -38,7 +38,7 @@ pub async fn find(q: String) -> Result<SearchResults, CallError> {
     }
     if let Ok(id) = q.parse() {
         return Ok(SearchResults {
-            things: queue::store::find::by_id(&cx.pool, scope, id).await?,
+            things: insight::store::find::by_id(&cx.pool, scope, id).await?,
             ..SearchResults::default()
         });
     }
@@ -63,7 +63,7 @@ pub async fn find(q: String) -> Result<SearchResults, CallError> {
         (!name.starts_with(&wanted), name, found.app_name.to_lowercase())
     });
     integrations.truncate(MAX_HITS);
-    let views = queue::store::saved_views::list(&cx.pool, actor.user_id()).await?.into_iter();
+    let views = insight::store::saved_views::list(&cx.pool, actor.user_id()).await?.into_iter();
     let views = views.filter(|view| view.name.to_lowercase().contains(&wanted)).take(MAX_HITS);
     let views = views.map(|view| (view.name, view.query)).collect();
     Ok(SearchResults { things: Vec::new(), integrations, views })

@@ -63,8 +63,8 @@ pub async fn load_integration_charts(
     window: Window,
 ) -> Result<IntegrationCharts, CallError> {
     use crate::server::{actor, context, limit_list};
+    use insight::store::stats;
     use model::{limit_use::LimitWindow, rules::permission::Permission};
-    use queue::store::stats;
     let scope = actor::allowed(Permission::OpenConsole)?.scope();
     let cx = context::current()?;
     Ok(IntegrationCharts {
@@ -105,7 +105,7 @@ pub async fn load_integration(id: IntegrationId, window: Window) -> Result<Integ
         };
         let few = PageRequest { limit: 8, after: None };
         let mut lines = access::audit::list(&cx.pool, &about, few).await?.items;
-        lines.keep_inside_from(actor.role);
+        lines.hide_internals(actor.role);
         Some(lines)
     } else {
         None
@@ -114,19 +114,19 @@ pub async fn load_integration(id: IntegrationId, window: Window) -> Result<Integ
     let filter = JobFilter { integration_id: Some(id), ..JobFilter::default() };
     let failing = FailureFilter { integration_id: Some(id), ..FailureFilter::default() };
     let largest = PageRequest { limit: 5, after: None };
-    let failures = queue::store::failures::list(&cx.pool, scope, &failing, largest).await?.items;
+    let failures = insight::store::failures::list(&cx.pool, scope, &failing, largest).await?.items;
     let (mut failures, _) = cx.delivery.masked(failures).await?;
     failures.retain(|group| group.jobs() > 0);
     Ok(IntegrationPage {
         integration: cx.delivery.shown_to(&actor, cx.delivery.integration(scope, id).await?).await?,
         status: cx.delivery.status(scope, id).await?,
-        gauge: queue::store::stats::gauge(&cx.pool, scope, id).await?,
+        gauge: insight::store::stats::gauge(&cx.pool, scope, id).await?,
         charts: load_integration_charts(id, window).await?,
         backlogs: cx.live.backlogs(id).into_iter().map(|(_, n)| n).collect(),
         activity,
         jobs: cx
             .delivery
-            .masked(queue::store::jobs::list_from(&cx.pool, scope, &filter, few, Order::Newest).await?)
+            .masked(insight::store::job_lists::list_from(&cx.pool, scope, &filter, few, Order::Newest).await?)
             .await?
             .0
             .items,

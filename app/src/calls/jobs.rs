@@ -64,9 +64,9 @@ pub async fn list_jobs(query: String, is_counted: bool) -> Result<JobList, CallE
     let (page, matched) = if !refused.is_empty() {
         (Page { items: Vec::new(), next_cursor: None }, None)
     } else if is_counted {
-        queue::store::jobs::list_counted(&cx.pool, scope, filter, *page, *order).await?
+        insight::store::job_lists::list_counted(&cx.pool, scope, filter, *page, *order).await?
     } else {
-        (queue::store::jobs::list_from(&cx.pool, scope, filter, *page, *order).await?, None)
+        (insight::store::job_lists::list_from(&cx.pool, scope, filter, *page, *order).await?, None)
     };
     let (page, _) = cx.delivery.masked(page).await?;
     let names = cx.names(scope, page.items.iter().map(|job| job.integration_id), &list.filter).await?;
@@ -144,9 +144,9 @@ pub async fn load_job(id: JobId, #[server(default)] revealed: bool) -> Result<Jo
     let cx = context::current()?;
     let as_of = queue::store::clock::now(&cx.pool).await?;
     let detail = queue::store::jobs::get(&cx.pool, scope, id).await?;
-    let explanation = queue::store::jobs::explain(&cx.pool, scope, id).await?;
+    let explanation = insight::store::explain::explain(&cx.pool, scope, id).await?;
     let record = cx.record_of(scope, &detail.job).await?;
-    let gauge = queue::store::stats::gauge(&cx.pool, scope, detail.job.integration_id).await.ok();
+    let gauge = insight::store::stats::gauge(&cx.pool, scope, detail.job.integration_id).await.ok();
     let revealed_until = if revealed { masked::revealed_until(&cx, &actor, id).await? } else { None };
     let related = job_context::of(&cx, scope, &detail.job).await?;
     let mut page = JobPage { detail, explanation, record, gauge, related, masked: 0, revealed_until, as_of };

@@ -34,7 +34,7 @@ pub async fn list_operations(query: String) -> Result<OperationList, CallError> 
     let scope = actor::allowed(Permission::OpenConsole)?.scope();
     let page = url_filters::page(&query).map_err(|error| CallError::Invalid(error.to_string()))?;
     let cx = context::current()?;
-    let page = queue::store::operations::list(&cx.pool, scope, page).await?;
+    let page = insight::store::operations::list(&cx.pool, scope, page).await?;
     let named = page.items.iter().filter_map(|operation| operation.filter.integration_id);
     let names = cx.names(scope, named, &JobFilter::default()).await?;
     Ok(OperationList { page, names, as_of: Utc::now() })
@@ -55,7 +55,7 @@ pub async fn load_operation(id: OperationId) -> Result<OperationPage, CallError>
     let scope = actor::allowed(Permission::OpenConsole)?.scope();
     let cx = context::current()?;
     let as_of = queue::store::clock::now(&cx.pool).await?;
-    let operation = queue::store::operations::get(&cx.delivery.pool, scope, id).await?;
+    let operation = insight::store::operations::get(&cx.delivery.pool, scope, id).await?;
     let counted = operation.breakdown.iter().map(|part| part.integration_id);
     let names = cx.names(scope, counted, &operation.filter).await?;
     Ok(OperationPage { operation, names, as_of })

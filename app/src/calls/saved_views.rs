@@ -15,7 +15,7 @@ pub async fn list_views() -> Result<Vec<SavedView>, CallError> {
     use model::rules::permission::Permission;
     let actor = actor::allowed(Permission::OpenConsole)?;
     let cx = context::current()?;
-    let views = queue::store::saved_views::list(&cx.pool, actor.user_id()).await?;
+    let views = insight::store::saved_views::list(&cx.pool, actor.user_id()).await?;
     Ok(saved_views::shown(&cx.delivery, &actor, views).await?)
 }
 

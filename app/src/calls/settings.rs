@@ -80,7 +80,7 @@ pub async fn load_settings(query: String) -> Result<Settings, CallError> {
             }))
         }
         Some("retention") => {
-            Ok(Settings::Retention(queue::store::storage::retention(&cx.pool, cx.retentions).await?, as_of))
+            Ok(Settings::Retention(insight::store::storage::retention(&cx.pool, cx.retentions).await?, as_of))
         }
         _ => {
             let page = access::users::list(&cx.access, page).await?;

@@ -133,8 +133,9 @@ pub async fn load_overview(window: Window, at: Option<DateTime<Utc>>) -> Result<
 pub async fn load_charts(window: Window) -> Result<Charts, CallError> {
     use crate::server::{actor, context};
     use access::activity::{self, Span};
+    use insight::store::{saved_views, stats};
     use model::{page::PageRequest, rules::permission::Permission};
-    use queue::store::{saved_views, stats, workers};
+    use queue::store::workers;
     let actor = actor::allowed(Permission::OpenConsole)?;
     let cx = context::current()?;
     let newest = PageRequest { limit: ACTIVITY, after: None };
@@ -160,7 +161,7 @@ pub async fn load_throughput(
     use model::rules::permission::Permission;
     let actor = actor::allowed(Permission::OpenConsole)?;
     let cx = context::current()?;
-    Ok(queue::store::stats::throughput(&cx.pool, actor.scope(), integration_id, window).await?)
+    Ok(insight::store::stats::throughput(&cx.pool, actor.scope(), integration_id, window).await?)
 }
 
 #[server(prefix = "/console", endpoint = "nav-counts", input = GetUrl, output = Json)]

@@ -376,7 +376,7 @@ mod tests {
     fn the_closed_gate_is_marked_and_the_others_are_open() {
         let reason = Reason {
             code: ReasonCode::ConcurrencyFull,
-            detail: "50 of 50 jobs run already.".to_owned(),
+            detail: "50 of 50 jobs are running.".to_owned(),
             remedy: String::new(),
             until: None,
         };
@@ -385,6 +385,6 @@ mod tests {
         assert_eq!(gates.len(), 8);
         let closed: Vec<_> = gates.iter().filter(|gate| !gate.is_open).collect();
         assert_eq!(closed.len(), 1);
-        assert_eq!((closed[0].name, closed[0].detail.as_str()), ("Concurrency", "50 of 50 jobs run already"));
+        assert_eq!((closed[0].name, closed[0].detail.as_str()), ("Concurrency", "50 of 50 jobs are running"));
     }
 }

@@ -10,13 +10,13 @@ use crate::{
     state::{page_url::PageUrl, url_filters::ListQuery},
 };
 use chrono::Utc;
+use insight::store::operations::BulkStart;
 use model::{
     actor::Actor,
     filter::JobFilter,
     operation::{BulkAction, BulkDone, BulkOutcome, BulkStarted, BulkSubject, DryRun, NewBulk},
     rules::permission::Permission,
 };
-use queue::store::operations::BulkStart;
 use uuid::Uuid;
 
 #[derive(Clone, Debug, Default)]

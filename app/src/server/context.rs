@@ -13,6 +13,7 @@ use crate::{
 use access::Access;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header, request::Parts};
 use delivery::{Delivery, RecordPageRequest, SentFilter};
+use insight::live::LiveHub;
 use leptos::{nonce::use_nonce, prelude::*};
 use leptos_axum::ResponseOptions;
 use leptos_router::location::RequestUrl;
@@ -24,7 +25,6 @@ use model::{
     retention::Retentions,
     stats::Snapshot,
 };
-use queue::live::LiveHub;
 use sqlx::PgPool;
 use std::{collections::BTreeSet, sync::Arc};
 use steering::{AuditActions, Steering};
@@ -107,7 +107,7 @@ impl ConsoleContext {
     ) -> Result<Names, CallError> {
         let ids: BTreeSet<_> = rows.chain(filter.integration_id).collect();
         let ids: Vec<_> = ids.into_iter().collect();
-        Ok(queue::store::stats::names(&self.pool, scope, &ids, filter.app_id).await?.into())
+        Ok(insight::store::stats::names(&self.pool, scope, &ids, filter.app_id).await?.into())
     }
 
     /// The record of a job with its state at every integration; none when it no longer exists.

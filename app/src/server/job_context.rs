@@ -2,12 +2,14 @@
 
 use super::ConsoleContext;
 use crate::calls::{error::CallError, jobs::JobContext};
+use insight::store::trail;
+use insight::store::trail::TrailKeys;
 use model::{
     actor::Scope,
     job::{Job, JobStatus},
     page::PageRequest,
 };
-use queue::store::jobs::{self, TrailKeys};
+use queue::store::jobs;
 
 /// Jobs of the same correlation id that are shown.
 const MAX_CORRELATED: usize = 5;
@@ -20,7 +22,7 @@ pub async fn of(cx: &ConsoleContext, scope: Scope, job: &Job) -> Result<JobConte
     };
     // One more than are shown, because the job itself is one of them.
     let page = PageRequest { limit: MAX_CORRELATED as i64 + 1, after: None };
-    let found = jobs::trail(&cx.pool, scope, &keys, page).await?;
+    let found = trail::trail(&cx.pool, scope, &keys, page).await?;
     let mut correlated: Vec<Job> =
         found.items.into_iter().map(|item| item.job).filter(|other| other.id != job.id).collect();
     let has_more = found.next_cursor.is_some() || correlated.len() > MAX_CORRELATED;

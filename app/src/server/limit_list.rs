@@ -9,6 +9,7 @@ use crate::{
     state::page_url::PageUrl,
 };
 use chrono::Utc;
+use insight::store::rate_limits::{self, RateLimitRow, SharedLimit, history};
 use model::{
     actor::{Actor, Scope},
     id::IntegrationId,
@@ -17,7 +18,6 @@ use model::{
     rules::what_if::{WhatIf, what_if},
     stats::IntegrationGauge,
 };
-use queue::store::rate_limits::{self, SharedLimit, RateLimitRow, history};
 use std::collections::{BTreeMap, HashMap};
 
 pub async fn load(cx: &ConsoleContext, actor: &Actor, url: &PageUrl) -> Result<LimitList, CallError> {

@@ -35,7 +35,7 @@ pub async fn job(cx: &ConsoleContext, page: &mut JobPage, role: Role) -> Result<
     if let Some(request) = page.related.request.take() {
         let mut request = (app_id, request);
         request.mask(&masks);
-        request.keep_inside_from(role);
+        request.hide_internals(role);
         page.related.request = Some(request.1);
     }
     let masked = match page.detail.mask(&masks) + of_record {

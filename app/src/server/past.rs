@@ -7,13 +7,13 @@ use crate::calls::{
 };
 use access::activity::{self, Span};
 use chrono::{DateTime, TimeDelta, Utc};
+use insight::store::stats::{self, minutes};
 use model::{
     actor::Actor,
     page::PageRequest,
     rules::permission::{Permission, is_allowed},
     stats::Window,
 };
-use queue::store::stats::{self, minutes};
 
 /// The overview at a minute of the last day.
 pub async fn overview(

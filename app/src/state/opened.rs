@@ -5,7 +5,7 @@ use super::{
     live,
 };
 use leptos::prelude::*;
-use model::opened::{Opened, LiveUpdate};
+use model::opened::{LiveUpdate, Opened};
 use serde::de::DeserializeOwned;
 
 /// The last event about the object; none before the first one, and nothing newer while the page is frozen.

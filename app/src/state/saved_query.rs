@@ -101,7 +101,7 @@ mod tests {
             ("stauts=failed", "no parameter “stauts”"),
             ("cursor=c1", "no parameter “cursor”"),
             ("columns=colour", "no column “colour”"),
-            ("response_status=503", "needs another filter beside it"),
+            ("response_status=503", "needs another filter with it"),
             ("sort=oldest", "sort=oldest needs"),
         ] {
             let faults = SavedQuery::parse(query, Utc::now()).expect_err(query);

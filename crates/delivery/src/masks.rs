@@ -32,7 +32,7 @@ impl Delivery {
 
     /// Masks data as far as this actor may not see it.
     pub async fn shown_to<T: Sensitive>(&self, actor: &Actor, mut what: T) -> Result<T, DeliveryError> {
-        what.keep_inside_from(actor.role);
+        what.hide_internals(actor.role);
         if is_allowed(actor.role, Permission::ReadUnmasked) {
             return Ok(what);
         }

@@ -1,6 +1,10 @@
 //! The sync status of an integration, and the records that were sent to it.
 
 use chrono::{DateTime, Duration, Utc};
+use insight::store::{
+    failures,
+    stats::{self, live_snapshots},
+};
 use model::{
     actor::Scope,
     breaker::BreakerState,
@@ -10,10 +14,7 @@ use model::{
     record::SentRecord,
     sync_status::{SyncState, SyncStatus},
 };
-use queue::store::{
-    failures,
-    stats::{self, LaneCounts, live_snapshots},
-};
+use queue::store::counts::{self, LaneCounts};
 
 use crate::{
     Delivery, DeliveryError, RecordPageRequest, SentFilter,
@@ -32,7 +33,7 @@ impl Delivery {
     /// `NotFound`.
     pub async fn status(&self, scope: Scope, id: IntegrationId) -> Result<SyncStatus, DeliveryError> {
         let integration = store::integrations::get(&self.pool, scope, id).await?;
-        let counts = stats::counts(&self.pool, id).await?;
+        let counts = counts::counts(&self.pool, id).await?;
         let marks = store::marks::read(&self.pool, id).await?;
         let records = self.record_counts(&integration).await?;
         let sampled = live_snapshots::eta_seconds(&self.pool, id).await?;

@@ -1,6 +1,7 @@
 //! The trail: finds everything that a text can name, and puts the jobs about it on one time line.
 
 use crate::{DeliveryError, store, store::trail::Named};
+use insight::store::trail::{RecordKey, TrailKeys};
 use model::{
     actor::Scope,
     dead_letter::DeadLetter,
@@ -10,7 +11,6 @@ use model::{
     problem::Faults,
     trail::{Trail, TrailApp, TrailQuery, TrailReading, TrailRecord},
 };
-use queue::store::jobs::{RecordKey, TrailKeys};
 use sqlx::PgPool;
 
 const MAX_RECORDS: usize = 10;
@@ -68,7 +68,7 @@ pub async fn trail(
     // The deduplication id of a record's job names the record.
     let is_of_plain_jobs = queue::store::jobs::record_of(text).is_none();
     keys.deduplication_id = (is_of_plain_jobs && wants(TrailReading::Deduplication)).then(|| text.to_owned());
-    let jobs = queue::store::jobs::trail(pool, scope, &keys, page).await?;
+    let jobs = insight::store::trail::trail(pool, scope, &keys, page).await?;
 
     let mut apps = Vec::new();
     if wants(TrailReading::App) && page.after.is_none() && text.chars().count() >= MIN_NAME_CHARS {
@@ -178,7 +178,7 @@ fn names(text: &str) -> Vec<Named> {
 async fn failures(pool: &PgPool, scope: Scope, app_id: AppId) -> Result<Vec<DeadLetter>, DeliveryError> {
     let filter = JobFilter { app_id: Some(app_id), ..JobFilter::default() };
     let page = PageRequest { limit: MAX_FAILURES, after: None };
-    Ok(queue::store::dead_letters::list(pool, scope, &filter, page).await?.items)
+    Ok(insight::store::dead_letters::list(pool, scope, &filter, page).await?.items)
 }
 
 #[cfg(test)]

@@ -128,17 +128,28 @@ mod tests {
 
     #[test]
     fn each_activity_reads_as_a_sentence() {
-        let parts = ActivityParts { name: Some("ERP"), actor: Some("Mia"), count: Some(3_000), ..ActivityParts::default() };
+        let parts = ActivityParts {
+            name: Some("ERP"),
+            actor: Some("Mia"),
+            count: Some(3_000),
+            ..ActivityParts::default()
+        };
         let fields = ["rate_limit".to_owned()];
         for (parts, sentence) in [
             (ActivityParts { action: "breaker.open", actor: None, ..parts }, "ERP: breaker opened"),
             (ActivityParts { action: "integration.pause", ..parts }, "ERP paused by Mia"),
-            (ActivityParts { action: "integration.pause", name: None, ..parts }, "A deleted integration paused by Mia"),
+            (
+                ActivityParts { action: "integration.pause", name: None, ..parts },
+                "A deleted integration paused by Mia",
+            ),
             (
                 ActivityParts { action: "integration.update", fields: &fields, ..parts },
                 "ERP: rate limit changed by Mia",
             ),
-            (ActivityParts { action: "dead_letter.bulk_requeue", ..parts }, "3,000 dead letters requeued by Mia"),
+            (
+                ActivityParts { action: "dead_letter.bulk_requeue", ..parts },
+                "3,000 dead letters requeued by Mia",
+            ),
             (ActivityParts { action: "job.bulk_cancel", count: Some(1), ..parts }, "1 job cancelled by Mia"),
             (ActivityParts { action: "job.bulk_cancel", count: None, ..parts }, "Jobs cancelled by Mia"),
             (

@@ -79,8 +79,8 @@ pub struct Attempt {
     /// Why it was that long.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_wait_reason: Option<String>,
-    /// Request, head of the answer and timing of a failed attempt by Headgate itself. Absent for attempts that succeeded or were lost, for those of
-    /// external workers, and for those of older versions. The exchange of a dead letter's last attempt is kept with it, others as long as attempts.
+    /// Request, head of the answer and timing of a failed attempt by Headgate itself. Absent for attempts that succeeded or were lost, and for those
+    /// of external workers. The exchange of a dead letter's last attempt is kept with it, others as long as attempts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exchange: Option<Box<Exchange>>,
 }

@@ -111,7 +111,9 @@ impl NewIntegrationBulk {
             _ => faults.add("", "must have either ids or filter"),
         }
         match (self.action, &self.rate_limit) {
-            (IntegrationBulkAction::SetLimit, None) => faults.add("/rate_limit", "is required with set_limit"),
+            (IntegrationBulkAction::SetLimit, None) => {
+                faults.add("/rate_limit", "is required with set_limit");
+            }
             (IntegrationBulkAction::SetLimit, Some(limit)) => {
                 if let Err(part) = limit.check() {
                     faults.nest("/rate_limit", part);

@@ -208,7 +208,7 @@ pub struct JobDetail {
     /// Of a job that is being processed: its progress, if its handler reports it; written at most once a second.
     #[serde(default)]
     pub progress: Option<Progress>,
-    /// The changes folded into it, oldest first: the last 20 of `folded`. Empty for jobs of versions that did not keep them.
+    /// The changes folded into it, oldest first: the last 20 of `folded`.
     #[serde(default)]
     pub twins: Vec<FoldedChange>,
     /// Of a completed job: the result of its handler or external worker. Up to 1 MB; kept as long as the job.

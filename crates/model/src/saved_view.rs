@@ -1,4 +1,4 @@
-//! Saved views: a name for what the list of jobs is narrowed to.
+//! Saved views: named filters of the list of jobs.
 
 use crate::{
     actor::{Actor, Role},
@@ -14,41 +14,41 @@ use crate::{
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
-/// Views a person, or all keys together, may have.
-pub const MOST_OF_ONE: i64 = 50;
-/// Shared ones of a deployment.
-pub const MOST_SHARED: i64 = 200;
-/// Pins of a person: each is counted every few seconds.
-pub const MOST_PINNED: i64 = 12;
+/// Views of one user, or of all keys together.
+pub const MAX_PER_OWNER: i64 = 50;
+/// Shared views of a deployment.
+pub const MAX_SHARED: i64 = 200;
+/// Pinned views of a user: each is counted every few seconds.
+pub const MAX_PINNED: i64 = 12;
 
-/// An alert lasts so long at least, that a count on the threshold's edge does not fill the feed.
-const LEAST_ALERT: TimeDelta = TimeDelta::seconds(60);
+/// Minimum length of an alert, so that a count near the threshold does not flood the feed.
+const MIN_ALERT: TimeDelta = TimeDelta::seconds(60);
 
-/// A saved view, as one reader sees it.
+/// A saved view, as one caller sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SavedView {
     /// UUIDv7.
     pub id: SavedViewId,
-    /// Unique among its owner's, upper and lower case alike.
+    /// Unique among the views of its owner, case-insensitive.
     pub name: String,
     /// The query string of `/jobs`: filters, `sort`, `columns`, `limit`.
     pub query: String,
-    /// Everybody of the console sees it; otherwise its owner alone.
+    /// Whether all users of the console see it; otherwise only its owner.
     pub is_shared: bool,
-    /// Its owner asks.
+    /// Whether the caller is its owner.
     pub is_own: bool,
-    /// Its owner's name; null: an API key made it, or its owner is gone.
+    /// Its owner's name; null: it was created by an API key, or its owner was deleted.
     pub owner_name: Option<String>,
-    /// Whoever asks has it pinned.
+    /// Whether the caller has pinned it.
     pub is_pinned: bool,
-    /// It alerts when so many jobs match, or more; null: never.
+    /// It alerts when at least so many jobs match; null: never.
     pub alert_at: Option<i32>,
-    /// What was counted last; null: nothing yet, nobody pinned it and it has no threshold, or counting takes too long.
+    /// The last count; null: not counted yet, neither pinned nor with a threshold, or counting takes too long.
     pub count: Option<ViewCount>,
-    /// The last try to count took longer than it may: the view needs another filter.
+    /// The last count exceeded its time limit: the view needs another filter.
     pub is_too_wide: bool,
-    /// The threshold is reached since then; null: it is not. Lasts a minute at least.
+    /// Since when the threshold is reached; null: it is not. An alert lasts at least a minute.
     pub alerting_since: Option<DateTime<Utc>>,
     /// When it was saved.
     pub created_at: DateTime<Utc>,
@@ -56,13 +56,13 @@ pub struct SavedView {
     pub updated_at: DateTime<Utc>,
 }
 
-/// How many jobs matched, when.
+/// Number of matching jobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ViewCount {
-    /// At least so many.
+    /// The number counted.
     pub n: i64,
-    /// There may be more: of each place that jobs lie in 10,000 are counted.
+    /// There may be more: up to 10,000 are counted in each table of jobs.
     pub is_more: bool,
     /// When they were counted.
     pub at: DateTime<Utc>,
@@ -83,7 +83,7 @@ impl ViewCount {
 }
 
 impl SavedView {
-    /// Whether somebody may change or delete it: its owner may, and of shared ones operators.
+    /// Whether the caller may change or delete it: its owner may, and operators if it is shared.
     #[must_use]
     pub fn may_be_changed_by(&self, role: Role) -> bool {
         self.is_own || (self.is_shared && role == Role::Operator)
@@ -99,10 +99,10 @@ pub struct NewSavedView {
     pub name: String,
     /// The query string of `/jobs`, such as `status=failed&error=503`: up to 4,000 characters of its filters, `sort`, `columns`, `limit`.
     pub query: String,
-    /// Default false. A key has no private views: true is the only choice then.
+    /// Default false. Must be true for a key, which has no private views.
     #[serde(default)]
     pub is_shared: bool,
-    /// Pins it for whoever asks: a signed-in person. Default false.
+    /// Pins it for the caller, who must be a signed-in user. Default false.
     #[serde(default)]
     pub is_pinned: bool,
     /// 1 to 10,000. Default: it never alerts.
@@ -110,7 +110,7 @@ pub struct NewSavedView {
     pub alert_at: Option<i32>,
 }
 
-/// `PATCH /saved-views/{id}`: absent leaves a field.
+/// `PATCH /saved-views/{id}`: an absent field is not changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -119,15 +119,15 @@ pub struct SavedViewChanges {
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "not_null")]
     #[cfg_attr(feature = "openapi", schema(value_type = String, required = false))]
     pub name: Option<String>,
-    /// As in `POST`. What was counted is forgotten.
+    /// As in `POST`. The count is reset.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "not_null")]
     #[cfg_attr(feature = "openapi", schema(value_type = String, required = false))]
     pub query: Option<String>,
-    /// A shared view that nobody owns cannot be made private.
+    /// A shared view without an owner cannot be made private.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "not_null")]
     #[cfg_attr(feature = "openapi", schema(value_type = bool, required = false))]
     pub is_shared: Option<bool>,
-    /// Of whoever asks: who sees a view may pin it.
+    /// The caller's pin: everybody who can see a view may pin it.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "not_null")]
     #[cfg_attr(feature = "openapi", schema(value_type = bool, required = false))]
     pub is_pinned: Option<bool>,
@@ -135,7 +135,7 @@ pub struct SavedViewChanges {
     #[serde(skip_serializing_if = "Change::is_keep")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<i32>, required = false))]
     pub alert_at: Change<i32>,
-    /// Which version it is made of; no part of the body.
+    /// Version that is to be changed; not part of the body.
     #[serde(skip)]
     pub if_match: IfMatch,
 }
@@ -148,13 +148,9 @@ impl NewSavedView {
     pub fn check(&self, actor: &Actor) -> Result<(), Faults> {
         let mut faults = Faults::default();
         check(&mut faults, Some(&self.name), self.alert_at);
-        let is_person = actor.user_id().is_some();
-        faults.require(is_person || self.is_shared, "/is_shared", "must be true: a key has no private views");
-        faults.require(
-            is_person || !self.is_pinned,
-            "/is_pinned",
-            "must be false: only people who sign in have pins",
-        );
+        let is_user = actor.user_id().is_some();
+        faults.require(is_user || self.is_shared, "/is_shared", "must be true: a key has no private views");
+        faults.require(is_user || !self.is_pinned, "/is_pinned", "must be false: only users have pins");
         faults.into_result()
     }
 }
@@ -167,16 +163,16 @@ impl SavedViewChanges {
     pub fn check(&self, actor: &Actor) -> Result<(), Faults> {
         let mut faults = Faults::default();
         check(&mut faults, self.name.as_deref(), self.alert_at.set().copied());
-        let is_person = actor.user_id().is_some();
+        let is_user = actor.user_id().is_some();
         faults.require(
-            is_person || self.is_pinned.is_none(),
+            is_user || self.is_pinned.is_none(),
             "/is_pinned",
-            "must be absent: only people who sign in have pins",
+            "must be absent: only users have pins",
         );
         faults.into_result()
     }
 
-    /// Whether nothing of the view itself changes: a pin is its reader's.
+    /// Whether only the caller's pin changes, and not the view itself.
     #[must_use]
     pub fn is_pin_alone(&self) -> bool {
         *self == Self { is_pinned: self.is_pinned, if_match: self.if_match.clone(), ..Self::default() }
@@ -184,9 +180,9 @@ impl SavedViewChanges {
 }
 
 fn check(faults: &mut Faults, name: Option<&str>, alert_at: Option<i32>) {
-    let most = *limits::VIEW_NAME_CHARS.end();
+    let max = *limits::VIEW_NAME_CHARS.end();
     faults.require(
-        name.is_none_or(|name| is_name(name) && name.chars().count() <= most),
+        name.is_none_or(|name| is_name(name) && name.chars().count() <= max),
         "/name",
         "must be 1 to 80 characters without control characters, those of text direction among them",
     );
@@ -195,23 +191,28 @@ fn check(faults: &mut Faults, name: Option<&str>, alert_at: Option<i32>) {
 
 /// What a count means for an alert.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Turn {
+pub enum AlertChange {
     /// It begins.
     Begins,
-    /// It is over.
+    /// It ends.
     Ends,
-    /// As it was.
-    Stays,
+    /// Nothing changes.
+    Unchanged,
 }
 
 /// Whether `n` jobs begin or end the alert of a view with the threshold `alert_at`.
 #[must_use]
-pub fn turn(since: Option<DateTime<Utc>>, n: i64, alert_at: Option<i32>, now: DateTime<Utc>) -> Turn {
+pub fn alert_change(
+    since: Option<DateTime<Utc>>,
+    n: i64,
+    alert_at: Option<i32>,
+    now: DateTime<Utc>,
+) -> AlertChange {
     let is_reached = alert_at.is_some_and(|at| n >= i64::from(at));
     match since {
-        None if is_reached => Turn::Begins,
-        Some(since) if !is_reached && now - since >= LEAST_ALERT => Turn::Ends,
-        _ => Turn::Stays,
+        None if is_reached => AlertChange::Begins,
+        Some(since) if !is_reached && now - since >= MIN_ALERT => AlertChange::Ends,
+        _ => AlertChange::Unchanged,
     }
 }
 
@@ -231,32 +232,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_alert_begins_at_the_threshold_and_lasts_a_minute_at_least() {
+    fn an_alert_begins_at_the_threshold_and_lasts_at_least_a_minute() {
         let now = DateTime::UNIX_EPOCH + TimeDelta::days(1);
         let ago = |seconds| Some(now - TimeDelta::seconds(seconds));
-        for (since, n, alert_at, turns) in [
-            (None, 99, Some(100), Turn::Stays),
-            (None, 100, Some(100), Turn::Begins),
-            (None, 20_002, Some(10_000), Turn::Begins),
-            (None, 5, None, Turn::Stays),
-            (ago(5), 120, Some(100), Turn::Stays),
-            (ago(5), 99, Some(100), Turn::Stays),
-            (ago(60), 99, Some(100), Turn::Ends),
-            (ago(60), 100, Some(100), Turn::Stays),
+        for (since, n, alert_at, change) in [
+            (None, 99, Some(100), AlertChange::Unchanged),
+            (None, 100, Some(100), AlertChange::Begins),
+            (None, 20_002, Some(10_000), AlertChange::Begins),
+            (None, 5, None, AlertChange::Unchanged),
+            (ago(5), 120, Some(100), AlertChange::Unchanged),
+            (ago(5), 99, Some(100), AlertChange::Unchanged),
+            (ago(60), 99, Some(100), AlertChange::Ends),
+            (ago(60), 100, Some(100), AlertChange::Unchanged),
         ] {
-            assert_eq!(turn(since, n, alert_at, now), turns, "{since:?} {n} {alert_at:?}");
+            assert_eq!(alert_change(since, n, alert_at, now), change, "{since:?} {n} {alert_at:?}");
         }
     }
 
     #[test]
-    fn the_reason_counts_as_the_list_does() {
+    fn the_reason_has_the_same_number_as_the_list() {
         let of = |n, is_more| reason(AtLeast { n, is_more }, 1_000);
         assert_eq!(of(1_204, false), "1,204 jobs match, it alerts from 1,000");
         assert_eq!(of(20_002, true), "10,000+ jobs match, it alerts from 1,000");
     }
 
     #[test]
-    fn a_pin_is_no_change_of_the_view() {
+    fn a_pin_does_not_change_the_view() {
         let pin = SavedViewChanges { is_pinned: Some(true), ..SavedViewChanges::default() };
         assert!(pin.is_pin_alone());
         assert!(!SavedViewChanges { alert_at: Change::Clear, ..pin }.is_pin_alone());

@@ -1,4 +1,4 @@
-//! What a snapshot has that the one before it had not: a deployment of thousands of integrations is megabytes a second, of which few change.
+//! The difference between two snapshots. With thousands of integrations, a snapshot a second would be megabytes, of which little changes.
 
 use crate::{
     id::IntegrationId,
@@ -8,31 +8,35 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, HashMap};
 
-/// A snapshot with the integrations alone that changed.
+/// A snapshot with only the integrations that changed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SnapshotChanges {
-    /// `at` of the snapshot that these change.
+    /// `at` of the snapshot that these changes apply to.
     pub since: DateTime<Utc>,
-    /// Integrations that are not there any more.
+    /// Integrations that no longer exist.
     pub gone: BTreeSet<IntegrationId>,
-    /// What is now; of the integrations those that are new or have other numbers.
+    /// The new snapshot, with only those integrations that are new or changed.
     #[serde(flatten)]
     pub snapshot: Snapshot,
 }
 
 impl SnapshotChanges {
-    /// From one to the next.
+    /// The changes from one snapshot to the next.
     #[must_use]
     pub fn between(before: &Snapshot, after: &Snapshot) -> Self {
-        let known: HashMap<_, _> = before.integrations.iter().map(|g| (g.integration_id, g)).collect();
+        let old: HashMap<_, _> = before.integrations.iter().map(|g| (g.integration_id, g)).collect();
         let ids = |of: &Snapshot| of.integrations.iter().map(|g| g.integration_id).collect::<BTreeSet<_>>();
-        let is_news = |g: &&IntegrationGauge| known.get(&g.integration_id) != Some(g);
-        let news = after.integrations.iter().filter(is_news).cloned().collect();
-        Self { since: before.at, gone: &ids(before) - &ids(after), snapshot: after.with_integrations(news) }
+        let is_changed = |g: &&IntegrationGauge| old.get(&g.integration_id) != Some(g);
+        let changed = after.integrations.iter().filter(is_changed).cloned().collect();
+        Self {
+            since: before.at,
+            gone: &ids(before) - &ids(after),
+            snapshot: after.with_integrations(changed),
+        }
     }
 
-    /// The snapshot after; none when these are changes of another one.
+    /// Applies the changes. `None` when they belong to another snapshot.
     #[must_use]
     pub fn onto(self, before: &Snapshot) -> Option<Snapshot> {
         let Self { since, gone, mut snapshot } = self;
@@ -59,7 +63,7 @@ mod tests {
     };
 
     #[test]
-    fn changes_make_the_next_snapshot_of_the_one_before_and_of_no_other() {
+    fn changes_apply_only_to_the_snapshot_before() {
         let app = AppId::generate();
         let mut integrations: Vec<_> = (0..4).map(|n| gauge(app, n, None, Vec::new())).collect();
         integrations.sort_by_key(|gauge| gauge.integration_id);

@@ -1,4 +1,4 @@
-//! Gauges and rollups: what the sampler keeps and the console shows.
+//! Gauges and rollups, recorded by the sampler and shown in the console.
 
 use crate::{
     actor::Scope,
@@ -14,29 +14,29 @@ use crate::{
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-/// The whole deployment at one moment: what `/live` sends each second and every page's first paint shows.
+/// All live numbers of the deployment: sent by `/live` every second, and part of each page's first rendering.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Snapshot {
-    /// When the sampler read it, on the database's clock.
+    /// When the sampler read it, by the database's clock.
     pub at: DateTime<Utc>,
-    /// All integrations together.
+    /// Sums over all integrations.
     pub totals: Totals,
     /// Jobs to be retried, by attempts made: the first number is those after one attempt.
     pub retry_pyramid: Vec<i64>,
-    /// Every integration, by id.
+    /// All integrations, ordered by id.
     pub integrations: Vec<IntegrationGauge>,
     /// Processes that claim jobs.
     pub workers: i64,
-    /// Failures by cause, of all apps together: left out where less is told.
+    /// Failures by cause, of all apps together; empty in a part of a snapshot.
     pub failures: FailureSummary,
-    /// What is wrong with the deployment itself, worst first; of no concern to a single app, and left out there.
+    /// What is wrong with the deployment itself, worst first. Not included for a single app.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
 }
 
 impl Snapshot {
-    /// The same moment with these integrations in the place of all.
+    /// The same snapshot with only these integrations.
     #[must_use]
     pub fn with_integrations(&self, integrations: Vec<IntegrationGauge>) -> Self {
         Self {
@@ -50,7 +50,7 @@ impl Snapshot {
         }
     }
 
-    /// The part of it that is in scope, with the sums of that part.
+    /// The part in scope, with its own sums.
     #[must_use]
     pub fn narrowed(&self, scope: Scope, integration_id: Option<IntegrationId>) -> Self {
         if scope == Scope::AllApps && integration_id.is_none() {
@@ -76,7 +76,7 @@ impl Snapshot {
                 *sum += n;
             }
         }
-        // The deployment is nobody's but its operators'.
+        // Warnings are for operators of the deployment.
         let warnings = if scope == Scope::AllApps { self.warnings.clone() } else { Vec::new() };
         let failures = FailureSummary::default();
         Self { at: self.at, totals, retry_pyramid, integrations, workers: self.workers, failures, warnings }
@@ -89,7 +89,7 @@ impl Snapshot {
 pub struct Warning {
     /// `old_transaction`, `counts_drift`, `service_failing`, `partitions_missing`, `not_owner`.
     pub code: String,
-    /// What is wrong, what follows from it, and what to do.
+    /// What is wrong, its consequences, and what to do.
     pub message: String,
 }
 
@@ -103,7 +103,7 @@ pub struct Totals {
     pub processing: i64,
     /// Jobs that wait for another attempt.
     pub to_be_retried: i64,
-    /// Jobs given up.
+    /// Dead letters.
     pub dead_letters: i64,
     /// Completed (sent or unchanged) in the last 60 seconds.
     pub delivered_per_minute: i64,
@@ -123,50 +123,50 @@ pub struct MinuteTotals {
     pub totals: Totals,
 }
 
-/// The deployment as it was recorded at a minute: all that the overview shows.
+/// The deployment as recorded at one minute: everything the overview shows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Moment {
-    /// Every gauge.
+    /// All gauges.
     pub snapshot: Snapshot,
-    /// The processes that lived then, the latest start first.
+    /// Processes that were alive then, latest start first.
     pub workers: Vec<Worker>,
 }
 
-/// What stood where over time: the backlog and its relatives, of the whole deployment.
+/// Numbers of jobs by state over time, of the whole deployment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Levels {
     /// Seconds of one bucket.
     pub step_seconds: i32,
-    /// Oldest first, none left out; the last is not complete yet.
+    /// Oldest first, without gaps; the last is incomplete.
     pub buckets: Vec<LevelsBucket>,
 }
 
-/// What stood where in one bucket.
+/// The highest numbers in one bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct LevelsBucket {
     /// Its beginning.
     pub at: DateTime<Utc>,
-    /// The most pending jobs of any of its minutes; null when none was recorded, which is not nought.
+    /// Maximum of pending jobs over its minutes; null, and not zero, when no minute was recorded.
     pub backlog: Option<i64>,
-    /// The most jobs being processed.
+    /// Maximum of jobs being processed.
     pub processing: Option<i64>,
-    /// The most jobs that waited for another attempt.
+    /// Maximum of jobs that waited for another attempt.
     pub to_be_retried: Option<i64>,
-    /// The most dead letters.
+    /// Maximum of dead letters.
     pub dead_letters: Option<i64>,
 }
 
-/// One integration at one moment.
+/// Live numbers of one integration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct IntegrationGauge {
-    /// Which.
+    /// The integration.
     pub integration_id: IntegrationId,
-    /// Whose.
+    /// Its app.
     pub app_id: AppId,
-    /// Its app's name.
+    /// The app's name.
     pub app_name: String,
     /// Its name.
     pub name: String,
@@ -182,38 +182,38 @@ pub struct IntegrationGauge {
     pub backlog: i64,
     /// Jobs being processed.
     pub processing: i64,
-    /// The most at once.
+    /// Maximum of jobs processed at once.
     pub max_concurrency: i32,
     /// Jobs that wait for another attempt.
     pub to_be_retried: i64,
-    /// Jobs given up.
+    /// Dead letters.
     pub dead_letters: i64,
-    /// By attempts made.
+    /// Jobs to be retried, by attempts made.
     pub retry_pyramid: Vec<i64>,
     /// Completed in the last 60 seconds.
     pub delivered_per_minute: i64,
     /// Failed attempts in the last 60 seconds.
     pub failed_per_minute: i64,
-    /// Jobs that came in the last minute, about: by how much more was left than a minute ago, and what ended meanwhile. Null until the sampler
-    /// has watched for a minute.
+    /// Jobs accepted in the last minute, estimated from the growth of the backlog and the jobs that ended. Null until the sampler has run for a
+    /// minute.
     #[serde(default)]
     pub accepted_per_minute: Option<i64>,
-    /// Of all answers of the last five minutes, the share that was 429: 0 to 1. Null when none came.
+    /// Share of 429 in all answers of the last five minutes: 0 to 1. Null when there was none.
     #[serde(default)]
     pub refused_share: Option<f64>,
     /// Age of the oldest claimable job.
     pub oldest_pending_age_seconds: Option<i64>,
-    /// Seconds until nothing is left: at the pace of the last two minutes, and no sooner than the rate limit lets go. Where no pace can be
-    /// measured (the first ten seconds of some work, or while more arrives than is done) the rate limit alone, which is the least it
-    /// can take. Null without a rate limit then, while nothing gets done, and while paused.
+    /// Estimated seconds until the backlog clears: at the rate of the last two minutes, but no sooner than the rate limit allows. Where no rate can
+    /// be measured (in the first ten seconds of work, or while more jobs arrive than are done), by the rate limit alone, which is a lower bound.
+    /// Null then without a rate limit, while nothing is done, and while paused.
     pub eta_seconds: Option<i64>,
-    /// How long attempts of the last five minutes took, whatever came of them; null when none ended. Estimated.
+    /// Duration of the attempts of the last five minutes, successful or not; null when none ended. Estimated.
     pub latency: Option<Percentiles>,
-    /// How long the jobs of those attempts had waited before their first one: from when they could run to its start. Estimated.
+    /// How long their jobs had waited before the first attempt: from when they could run to its start. Estimated.
     pub wait: Option<Percentiles>,
     /// Use of the tightest limit.
     pub rate_limit: Option<RateLimitUse>,
-    /// The external system asked for quiet until then.
+    /// Nothing is sent until then, because the external system answered 429.
     pub held_until: Option<DateTime<Utc>>,
     /// When it last accepted something.
     pub last_success_at: Option<DateTime<Utc>>,
@@ -221,7 +221,7 @@ pub struct IntegrationGauge {
     pub last_error: Option<LastError>,
 }
 
-/// How long back a chart goes.
+/// The period of a chart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum Window {
@@ -244,7 +244,7 @@ pub enum Window {
 }
 
 impl Window {
-    /// All, as a control offers them.
+    /// All, in the order a form offers them.
     pub const ALL: [Self; 5] = [Self::Quarter, Self::Hour, Self::SixHours, Self::Day, Self::Week];
 
     /// As it is written in URLs.
@@ -271,7 +271,7 @@ impl Window {
         }
     }
 
-    /// Buckets.
+    /// Number of buckets.
     #[must_use]
     pub fn buckets(self) -> i32 {
         match self {
@@ -283,7 +283,7 @@ impl Window {
         }
     }
 
-    /// Seconds of it all.
+    /// Seconds of the whole window.
     #[must_use]
     pub fn seconds(self) -> i32 {
         self.step_seconds() * self.buckets()
@@ -297,22 +297,22 @@ impl std::str::FromStr for Window {
     }
 }
 
-/// What was done over time.
+/// Finished attempts and jobs over time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Throughput {
     /// Seconds of one bucket.
     pub step_seconds: i32,
-    /// Oldest first, none left out; the last is not complete yet.
+    /// Oldest first, without gaps; the last is incomplete.
     pub buckets: Vec<ThroughputBucket>,
-    /// How long the attempts of the whole window took; null when none ended. Each percentile is an estimate, at most 10.1 % off; a process that
-    /// is killed takes those of its last second with it.
+    /// Duration of the attempts of the whole window; null when none ended. Each percentile is an estimate, at most 10.1 % off; the last second of a
+    /// killed process is missing.
     pub latency: Option<Percentiles>,
     /// How long jobs waited before their first attempt: from when they could run to its start.
     pub wait: Option<Percentiles>,
 }
 
-/// What was done in one bucket.
+/// Finished attempts and jobs in one bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ThroughputBucket {
@@ -322,60 +322,60 @@ pub struct ThroughputBucket {
     pub completed: i64,
     /// Jobs that completed without a request.
     pub unchanged: i64,
-    /// Failed attempts that are tried again.
+    /// Failed attempts that are retried.
     pub retried: i64,
-    /// Jobs given up.
+    /// Jobs that became dead letters.
     pub dead: i64,
-    /// Jobs called off.
+    /// Cancelled jobs.
     pub cancelled: i64,
-    /// Attempts given back uncounted: for want of a slot of the rate limit, or because a process stopped.
+    /// Jobs released without counting an attempt: the rate limit had no slot, or the process stopped.
     pub limited: i64,
-    /// How long attempts took; null when none ended.
+    /// Duration of attempts; null when none ended.
     pub latency: Option<Percentiles>,
     /// How long jobs waited before their first attempt.
     pub wait: Option<Percentiles>,
 }
 
-/// What came in for an integration and what went out, in one minute.
+/// Jobs accepted and delivered by an integration in one minute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlowMinute {
     /// Its beginning.
     pub at: DateTime<Utc>,
-    /// Jobs that came in; none where nobody knows: nothing was sampled a minute before.
+    /// Accepted jobs. `None` when unknown: there is no sample of the minute before.
     pub accepted: Option<i64>,
-    /// Jobs that were delivered.
+    /// Delivered jobs.
     pub delivered: i64,
-    /// Attempts that failed.
+    /// Failed attempts.
     pub failed: i64,
 }
 
-/// What an external system answered over time.
+/// Answers of an external system over time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Answers {
     /// Seconds of one bucket.
     pub step_seconds: i32,
-    /// Oldest first, none left out; the last is not complete yet.
+    /// Oldest first, without gaps; the last is incomplete.
     pub buckets: Vec<AnswersBucket>,
 }
 
-/// What was answered in one bucket.
+/// Answers in one bucket.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct AnswersBucket {
     /// Its beginning.
     pub at: DateTime<Utc>,
-    /// By status, rising.
+    /// By status, ascending.
     pub statuses: Vec<StatusCount>,
 }
 
-/// How often one status was answered. Requests are counted, not jobs.
+/// Number of answers with one status. Requests are counted, not jobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct StatusCount {
-    /// HTTP status; 0: no answer came, because the connection broke or the time was over.
+    /// HTTP status; 0: no answer, because the connection broke or the attempt timed out.
     pub status: i16,
-    /// How often.
+    /// Number of answers.
     pub count: i64,
 }
 
@@ -433,7 +433,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_scope_sees_its_own_sums_alone() {
+    fn a_scope_sees_only_its_own_sums() {
         let (own, foreign) = (AppId::generate(), AppId::generate());
         let integrations = vec![
             gauge(own, 3, Some(9), vec![1, 2]),

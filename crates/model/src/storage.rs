@@ -1,4 +1,4 @@
-//! What the database keeps, for how long, and how much room it takes.
+//! What the database stores, for how long, and how much space it takes.
 
 use crate::retention::Retained;
 use chrono::NaiveDate;
@@ -8,47 +8,47 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Retention {
-    /// How long finished jobs and attempts stay, in seconds: `HEADGATE_RETENTION` of the process that answers.
+    /// How long finished jobs and attempts are kept, in seconds: `HEADGATE_RETENTION` of the process that answers.
     pub retention_seconds: i64,
-    /// What goes by itself after a time that can be set, and after how long: by the settings of the process that answers.
+    /// What is deleted after a configurable time, by the settings of the process that answers.
     pub rules: Vec<RetentionRule>,
-    /// Room the database's tables and indexes take, in bytes.
+    /// Size of all tables and indexes, in bytes.
     pub database_bytes: i64,
-    /// What is kept, largest first.
+    /// What is stored, largest first.
     pub kept: Vec<Kept>,
 }
 
-/// How long one thing is kept.
+/// One retention setting.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RetentionRule {
-    /// What.
+    /// What is deleted.
     pub what: Retained,
-    /// The setting that says so.
+    /// Name of the setting.
     pub setting: String,
-    /// How long, in seconds.
+    /// Its value, in seconds.
     pub seconds: i64,
-    /// How long when the setting is not there, in seconds.
+    /// Its default, in seconds.
     pub default_seconds: i64,
 }
 
-/// One kind of thing that is kept.
+/// One kind of stored data.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Kept {
-    /// Which.
+    /// Kind.
     pub what: KeptKind,
-    /// For how long after its end or its moment, in seconds; null: until somebody takes it away.
+    /// How long it is kept after its end or its time, in seconds; null: until somebody deletes it.
     pub seconds: Option<i64>,
-    /// Room its tables and indexes take, in bytes.
+    /// Size of its tables and indexes, in bytes.
     pub bytes: i64,
-    /// Rows, as Postgres estimated them when it last looked; null before that.
+    /// Number of rows, as estimated by Postgres at the last analyze; null before the first.
     pub estimated_rows: Option<i64>,
-    /// The oldest day (UTC) that is still there, of what is kept by the day.
+    /// The oldest remaining day (UTC), for data that is partitioned by day.
     pub oldest_day: Option<NaiveDate>,
 }
 
-/// What is kept.
+/// Kinds of stored data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -59,17 +59,17 @@ pub enum KeptKind {
     FinishedJobs,
     /// Failed attempts.
     Attempts,
-    /// Jobs that were given up.
+    /// Dead letters.
     DeadLetters,
-    /// The catalog Headgate owns a copy of, and what was last sent of it.
+    /// Records, and their sent state.
     Records,
     /// Re-syncs and their batches.
     Resyncs,
     /// Bulk actions, and for a day what they changed.
     Operations,
-    /// Numbers over time: rollups and snapshots.
+    /// Rollups and snapshots.
     Statistics,
-    /// Who did what.
+    /// The audit log.
     AuditLog,
     /// Everything else: settings, sessions, idempotency keys, leases.
     Other,

@@ -1,74 +1,74 @@
-//! What a customer may see of an integration.
+//! The status of an integration, as its app may see it.
 
 use crate::{failure::FailureNote, rate_limit::RateLimitUse};
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-/// One word for how an integration is doing.
+/// State of an integration's synchronisation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum SyncState {
-    /// It has accepted nothing so far, and nothing is on its way: it gets what changes from now on, and the rest by a re-sync.
+    /// It has accepted nothing yet, and there are no jobs: new changes will be sent, older records need a re-sync.
     NeverSynced,
-    /// It has the newest version of every record that it is interested in.
+    /// It has the newest version of all its records.
     InSync,
-    /// Changes are on their way.
+    /// Changes are being sent.
     Syncing,
-    /// Some changes fail and are tried again, or were given up. Or it lacks some and nothing is on its way: records are older than it is, or their
-    /// changes were given up and purged, or called off. A re-sync brings them; `records_in_sync` says how many it has.
+    /// Some changes fail and are retried, or are dead letters. Or it lacks records without having jobs for them: they are older than the integration,
+    /// or their jobs were purged or cancelled. A re-sync sends them; `records_in_sync` is the number it has.
     Degraded,
-    /// Nothing gets through.
+    /// All attempts fail.
     Failing,
-    /// Someone stopped it.
+    /// It is paused.
     Paused,
 }
 
-/// The last failure, without anything internal.
+/// The last failure, without internals.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct LastError {
     /// When.
     pub at: DateTime<Utc>,
-    /// In words.
+    /// As a sentence.
     pub message: String,
     /// HTTP status of the answer, if one came.
     pub response_status: Option<i16>,
 }
 
-/// `GET /integrations/{id}/status`. Counts are read at the call: a change already answered is in them.
+/// `GET /integrations/{id}/status`. Counts are current: they include every change that was already answered.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SyncStatus {
-    /// One word.
+    /// State.
     pub sync_state: SyncState,
-    /// Pending jobs; those to be retried are apart.
+    /// Pending jobs, without those to be retried.
     pub backlog: i64,
     /// Jobs being processed.
     pub processing: i64,
     /// Jobs that wait for another attempt.
     pub to_be_retried: i64,
-    /// Jobs given up.
+    /// Dead letters.
     pub dead_letters: i64,
     /// Age of the oldest claimable job; null when none waits.
     pub oldest_pending_age_seconds: Option<i64>,
-    /// Seconds until nothing is left: at the pace of the last two minutes, and no sooner than the rate limit lets go. Where no pace can be
-    /// measured (the first ten seconds of some work, or while more arrives than is done) the rate limit alone, which is the least it
-    /// can take. Null without a rate limit then, while nothing gets done, and while paused.
+    /// Estimated seconds until the backlog clears: at the rate of the last two minutes, but no sooner than the rate limit allows. Where no rate can
+    /// be measured (in the first ten seconds of work, or while more jobs arrive than are done), by the rate limit alone, which is a lower bound.
+    /// Null then without a rate limit, while nothing is done, and while paused.
     pub eta_seconds: Option<i64>,
     /// When it last accepted something.
     pub last_success_at: Option<DateTime<Utc>>,
     /// The last failure.
     pub last_error: Option<LastError>,
-    /// Records it is interested in.
+    /// Records that it should have.
     pub records_total: i64,
-    /// Records of which it has the newest version (no live job and no dead letter stands for them).
+    /// Records of which it has the newest version (without a live job or dead letter).
     pub records_in_sync: i64,
     /// Jobs to be retried, by attempts made: the first number is those after one attempt.
     pub retry_pyramid: Vec<i64>,
     /// Use of the (tightest) limit; null when there is none.
     pub rate_limit: Option<RateLimitUse>,
-    /// What the platform's staff says about what fails now, the newest first; absent when it says nothing.
+    /// Notes published by operators about current failures, newest first; absent when there are none.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub notes: Vec<FailureNote>,
 }

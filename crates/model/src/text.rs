@@ -1,13 +1,13 @@
-//! Foreign text (error messages, response excerpts, names from outside) made safe to store and to show.
+//! Makes foreign text (error messages, response excerpts, names) safe to store and to show.
 
 use std::borrow::Cow;
 
-/// The most characters of a foreign answer that are kept.
+/// At most so many characters of an answer are kept.
 pub const EXCERPT_CHARS: usize = 2_000;
 
-/// Whether a character is none to be named with: a control character, or one that turns the direction of the text around it, so that
-/// `invoice\u{202e}fdp.exe` reads as something else (Unicode's embeddings, overrides and isolates: UAX 9, 2.1 to 2.4). The marks that Arabic and
-/// Hebrew are written with turn nothing, and are welcome.
+/// Whether a character is not allowed in names: a control character, or one that changes the direction of the text around it, so that
+/// `invoice\u{202e}fdp.exe` reads as something else (Unicode's embeddings, overrides and isolates: UAX 9, 2.1 to 2.4). The direction marks of
+/// ordinary Arabic and Hebrew text are allowed.
 #[must_use]
 pub fn is_control(c: char) -> bool {
     c.is_control() || is_turning(c)
@@ -17,7 +17,7 @@ fn is_turning(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// A text as it is shown: characters that turn its direction as JSON escapes them, the others as they are.
+/// Escapes characters that change the direction of text, as in JSON.
 #[must_use]
 pub fn shown(text: &str) -> Cow<'_, str> {
     if !text.contains(is_turning) {
@@ -38,13 +38,13 @@ fn push_shown(text: &mut String, c: char) {
     }
 }
 
-/// Replaces what Postgres refuses (NUL) and what upsets terminals (other control characters but tab and newline) by U+FFFD, [shows](shown)
-/// what would turn its direction, and cuts after `most` characters with an ellipsis. Applied at every write of foreign text (RELIABILITY 2.25).
+/// Replaces NUL, which Postgres refuses, and other control characters except tab and newline, which disturb terminals, by U+FFFD; [escapes](shown)
+/// characters that change the direction of text; and cuts after `max_chars` characters with an ellipsis. Applied whenever foreign text is stored.
 #[must_use]
-pub fn sanitise(text: &str, most: usize) -> String {
-    let mut clean = String::with_capacity(text.len().min(most.saturating_mul(4)));
+pub fn sanitise(text: &str, max_chars: usize) -> String {
+    let mut clean = String::with_capacity(text.len().min(max_chars.saturating_mul(4)));
     for (count, c) in text.chars().enumerate() {
-        if count == most {
+        if count == max_chars {
             clean.push('…');
             break;
         }
@@ -53,13 +53,13 @@ pub fn sanitise(text: &str, most: usize) -> String {
     clean
 }
 
-/// [`sanitise`] for bytes that may be no UTF-8.
+/// [`sanitise`] for bytes that may not be UTF-8.
 #[must_use]
-pub fn sanitise_bytes(bytes: &[u8], most: usize) -> String {
-    sanitise(&String::from_utf8_lossy(bytes), most)
+pub fn sanitise_bytes(bytes: &[u8], max_chars: usize) -> String {
+    sanitise(&String::from_utf8_lossy(bytes), max_chars)
 }
 
-/// A number for people: `-1,204`.
+/// A number with thousands separators: `-1,204`.
 #[must_use]
 pub fn grouped(n: i64) -> String {
     let digits = n.unsigned_abs().to_string();
@@ -76,17 +76,17 @@ pub fn grouped(n: i64) -> String {
     out
 }
 
-/// An error with its causes in one text. Many errors say their cause themselves: what was said is not repeated.
+/// An error with its causes in one text. Many errors contain the text of their cause, which is then not repeated.
 #[must_use]
 pub fn causes(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = String::new();
     for cause in std::iter::successors(Some(error), |error| error.source()) {
-        let said = cause.to_string();
-        if !text.contains(&said) {
+        let message = cause.to_string();
+        if !text.contains(&message) {
             if !text.is_empty() {
                 text.push_str(": ");
             }
-            text.push_str(&said);
+            text.push_str(&message);
         }
     }
     text
@@ -98,7 +98,7 @@ mod tests {
     use std::{error::Error, fmt, io};
 
     #[test]
-    fn what_postgres_or_a_terminal_refuses_is_replaced() {
+    fn control_characters_are_replaced() {
         for (given, kept) in [
             ("plain", "plain"),
             ("a\0b", "a\u{fffd}b"),
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_turns_a_text_is_shown_and_not_obeyed() {
+    fn characters_that_change_the_direction_are_escaped() {
         assert_eq!(shown("\u{2066}a\u{2069}"), "\\u2066a\\u2069");
         let plain = "\u{200f}שלום 1";
         assert!(matches!(shown(plain), Cow::Borrowed(text) if text == plain));
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cause_is_said_once() {
+    fn a_cause_is_not_repeated() {
         #[derive(Debug)]
         struct Outer(&'static str, io::Error);
         impl fmt::Display for Outer {

@@ -1,19 +1,19 @@
-//! The trace a request came with (W3C Trace Context, `traceparent`).
+//! The trace context of a request (W3C Trace Context, `traceparent`).
 
 use std::{fmt, str::FromStr};
 
-/// Whose trace a request belongs to. Printed and parsed as the value of `traceparent`.
+/// A trace context. Displayed and parsed as the value of `traceparent`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceContext {
-    /// Of the whole trace, never zero.
+    /// Id of the whole trace, never zero.
     pub trace_id: u128,
-    /// Of the span that made the request, never zero.
+    /// Id of the span that made the request, never zero.
     pub parent_id: u64,
-    /// Whether the trace is recorded: the one flag that is carried on.
+    /// Whether the trace is recorded: the only flag that is propagated.
     pub is_sampled: bool,
 }
 
-/// The standard says to ignore such a header.
+/// Not a valid header. The standard says to ignore such a one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("is not a traceparent of W3C Trace Context")]
 pub struct NotATraceparent;
@@ -26,13 +26,13 @@ impl FromStr for TraceContext {
         let mut next = |digits| hex(parts.next(), digits);
         let (version, trace_id) = (next(2)?, next(32)?);
         let (parent_id, flags) = (next(16)?, next(2)?);
-        // A later version may say more behind it, and 255 is none.
-        let is_known = match version {
+        // A later version may have more parts; 255 is not a version.
+        let is_readable = match version {
             0 => parts.next().is_none(),
             version => version != 0xff,
         };
         let parent_id = u64::try_from(parent_id).map_err(|_| NotATraceparent)?;
-        if !is_known || trace_id == 0 || parent_id == 0 {
+        if !is_readable || trace_id == 0 || parent_id == 0 {
             return Err(NotATraceparent);
         }
         Ok(Self { trace_id, parent_id, is_sampled: flags & 1 == 1 })
@@ -46,7 +46,7 @@ impl fmt::Display for TraceContext {
     }
 }
 
-/// So many digits, in lower case.
+/// Parses exactly so many digits, in lower case.
 fn hex(part: Option<&str>, digits: usize) -> Result<u128, NotATraceparent> {
     part.filter(|part| part.len() == digits && part.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')))
         .and_then(|part| u128::from_str_radix(part, 16).ok())
@@ -61,7 +61,7 @@ mod tests {
     const PARENT: &str = "00f067aa0ba902b7";
 
     #[test]
-    fn a_traceparent_is_read_and_written_alike() {
+    fn a_traceparent_reads_back() {
         for flags in ["00", "01"] {
             let text = format!("00-{TRACE}-{PARENT}-{flags}");
             assert_eq!(text.parse::<TraceContext>().unwrap().to_string(), text);
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn of_flags_and_later_versions_what_is_known_is_read() {
+    fn unknown_flags_and_parts_of_later_versions_are_ignored() {
         for text in [format!("00-{TRACE}-{PARENT}-03"), format!("cc-{TRACE}-{PARENT}-01-what-else")] {
             let read = text.parse::<TraceContext>().unwrap();
             assert_eq!(read.to_string(), format!("00-{TRACE}-{PARENT}-01"), "{text}");
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_standard_forbids_is_refused() {
+    fn invalid_values_are_refused() {
         let (no_trace, no_parent) = ("0".repeat(32), "0".repeat(16));
         for text in [
             String::new(),

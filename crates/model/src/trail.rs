@@ -1,4 +1,4 @@
-//! The trail of a thing: what somebody types, as everything it may mean, and every job about it on one time line.
+//! The trail of a search text: everything that it may mean, and all related jobs on one timeline.
 
 use crate::{
     app::App,
@@ -10,16 +10,16 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 
-/// What a text can mean. It is found where it is exactly that; a name also by its beginning.
+/// What a search text can mean. Matches are exact; names also match by their beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum TrailReading {
-    /// A record's id, of any app and type; with its type before it (`product 4711`, `product/4711`) of that type.
+    /// A record's id, of any app and type, or with its type before it (`product 4711`, `product/4711`).
     Record,
-    /// A job's id, or that of its dead letter.
+    /// The id of a job or of its dead letter.
     Job,
-    /// What ties jobs together.
+    /// A correlation id.
     Correlation,
     /// A deduplication id.
     Deduplication,
@@ -28,7 +28,7 @@ pub enum TrailReading {
 }
 
 impl TrailReading {
-    /// All, in the order they are told.
+    /// All, in the order in which they are shown.
     pub const ALL: [Self; 5] = [Self::Record, Self::Job, Self::Correlation, Self::Deduplication, Self::App];
 
     /// As it is written on the wire.
@@ -56,21 +56,21 @@ impl std::str::FromStr for TrailReading {
 #[error("must be record, job, correlation, deduplication or app")]
 pub struct UnknownReading;
 
-/// What is asked for.
+/// A search.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[cfg_attr(feature = "openapi", derive(utoipa::IntoParams))]
 #[cfg_attr(feature = "openapi", into_params(parameter_in = Query))]
 pub struct TrailQuery {
     /// A record id, with or without its type before it (`product 4711`), a job id, a correlation id, a deduplication id, or an app's id, slug
-    /// or name. 1 to 255 characters, upper and lower case alike in names alone.
+    /// or name. 1 to 255 characters; only names are case-insensitive.
     #[cfg_attr(feature = "openapi", param(required = true, min_length = 1, max_length = 255))]
     pub q: String,
-    /// Only this reading of it: `record`, `job`, `correlation`, `deduplication`, `app`. Default: all.
+    /// Search only for this: `record`, `job`, `correlation`, `deduplication`, `app`. Default: all.
     #[serde(rename = "as", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", param(inline))]
     pub reading: Option<TrailReading>,
-    /// Of one app.
+    /// Only in one app.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub app_id: Option<AppId>,
     /// Records of one type.
@@ -78,66 +78,66 @@ pub struct TrailQuery {
     pub record_type: Option<String>,
 }
 
-/// Everything that was found under a text.
+/// Everything that was found for a search text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Trail {
-    /// What it means here; empty: nothing is called that.
+    /// The meanings with matches; empty: nothing was found.
     pub readings: Vec<TrailReading>,
-    /// The records of that id (the first 10 by app and type), deleted ones too, with what each integration has of them.
+    /// Records with that id (the first 10 by app and type), deleted ones too, with their state in each integration.
     pub records: Vec<TrailRecord>,
-    /// There are more records of that id: name the type or the app.
+    /// There are more records with that id: add the type or the app.
     pub more_records: bool,
-    /// The apps of that name, at most 5.
+    /// Apps with that name, at most 5.
     pub apps: Vec<TrailApp>,
-    /// Every job about these records, of that correlation or deduplication id, and the job of that id with those of its record: wherever
-    /// they lie, newest first. Finished ones as long as retention keeps them.
+    /// All jobs of these records, with that correlation or deduplication id, and the job with that id together with those of its record: in any
+    /// state, newest first. Finished jobs as long as retention keeps them.
     pub items: Vec<TrailJob>,
-    /// Where the next page of jobs begins; null on the last. A page may end after 8 MB of payloads.
+    /// Cursor of the next page of jobs; null on the last. A page may end after 8 MB of payloads.
     pub next_cursor: Option<String>,
 }
 
-/// A record of that id.
+/// A record that was found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct TrailRecord {
-    /// What its app is called.
+    /// Its app's name.
     pub app_name: String,
     /// The record.
     #[serde(flatten)]
     pub record: RecordWithSync,
 }
 
-/// A job on the time line.
+/// A job on the timeline.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct TrailJob {
     /// The job.
     #[serde(flatten)]
     pub job: Job,
-    /// Failed attempts in all, over every requeue.
+    /// All failed attempts, over all requeues.
     pub failed_attempts: i64,
-    /// How often its attempts began anew: it was requeued after it had failed.
+    /// How often it was requeued after it had failed.
     pub requeues: i64,
-    /// The last failure, as its attempts remember it; a job that succeeded afterwards has forgotten it elsewhere.
+    /// The last error of its attempts, even if the job succeeded afterwards.
     pub last_error: Option<String>,
 }
 
-/// An app with the verdict on each of its integrations.
+/// An app with the state of its integrations.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct TrailApp {
     /// The app.
     #[serde(flatten)]
     pub app: App,
-    /// Its integrations as the sampler saw them, a second ago at most.
+    /// Its integrations as last sampled, at most a second ago.
     pub integrations: Vec<IntegrationGauge>,
     /// Its newest dead letters, at most 5.
     pub failures: Vec<DeadLetter>,
 }
 
 impl TrailApp {
-    /// An app, its integrations not looked up yet.
+    /// An app without its integrations, which [`Trail::with_gauges`] adds.
     #[must_use]
     pub const fn new(app: App, failures: Vec<DeadLetter>) -> Self {
         Self { app, integrations: Vec::new(), failures }
@@ -145,7 +145,7 @@ impl TrailApp {
 }
 
 impl Trail {
-    /// The integrations that it speaks of, some twice.
+    /// The integrations in it, possibly with duplicates.
     pub fn integration_ids(&self) -> impl Iterator<Item = IntegrationId> {
         let jobs = self.items.iter().map(|item| item.job.integration_id);
         let records = self.records.iter().flat_map(|record| &record.record.integrations);
@@ -154,7 +154,7 @@ impl Trail {
             .chain(failures.map(|letter| letter.integration_id))
     }
 
-    /// Adds what the sampler knows of the apps.
+    /// Adds the apps' integrations from a snapshot.
     #[must_use]
     pub fn with_gauges(mut self, snapshot: &Snapshot) -> Self {
         for app in &mut self.apps {

@@ -1,4 +1,4 @@
-//! People who sign in.
+//! Users.
 
 use crate::{
     actor::Role,
@@ -20,21 +20,21 @@ use serde::{Deserialize, Serialize};
 pub struct User {
     /// UUIDv7.
     pub id: UserId,
-    /// Unique, upper and lower case alike.
+    /// Unique, case-insensitive.
     pub email: String,
     /// For people.
     pub name: String,
     /// `operator`, `support` or `auditor`.
     pub role: Role,
-    /// Whether a password is set; without one only a one-time link signs in.
+    /// Whether a password is set; without one, only a one-time link can be used to sign in.
     pub has_password: bool,
     /// Whether signing in is refused.
     pub is_disabled: bool,
-    /// When it was made.
+    /// When it was created.
     pub created_at: DateTime<Utc>,
     /// When it was last changed.
     pub updated_at: DateTime<Utc>,
-    /// When the person last signed in.
+    /// When the user last signed in.
     pub last_sign_in_at: Option<DateTime<Utc>>,
 }
 
@@ -45,7 +45,7 @@ pub struct User {
 pub struct NewUser {
     /// Up to 254 characters.
     pub email: String,
-    /// Made from the address when absent.
+    /// Taken from the address when absent.
     #[serde(default)]
     pub name: Option<String>,
     /// `operator`, `support` or `auditor`.
@@ -54,7 +54,7 @@ pub struct NewUser {
     pub password: String,
 }
 
-/// `PATCH /users/{id}`: absent leaves a field. A new role or password, or disabling, ends the user's sessions.
+/// `PATCH /users/{id}`: an absent field is not changed. A new role or password, or disabling, ends the user's sessions.
 #[derive(Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -67,7 +67,7 @@ pub struct UserChanges {
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "not_null")]
     #[cfg_attr(feature = "openapi", schema(value_type = Role, required = false))]
     pub role: Option<Role>,
-    /// Refuses signing in.
+    /// Whether signing in is refused.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "not_null")]
     #[cfg_attr(feature = "openapi", schema(value_type = bool, required = false))]
     pub is_disabled: Option<bool>,
@@ -75,7 +75,7 @@ pub struct UserChanges {
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "not_null")]
     #[cfg_attr(feature = "openapi", schema(value_type = String, required = false))]
     pub password: Option<String>,
-    /// Which version it is made of; no part of the body.
+    /// Version that is to be changed; not part of the body.
     #[serde(skip)]
     pub if_match: IfMatch,
 }
@@ -87,7 +87,7 @@ impl Revised for User {
 }
 
 impl NewUser {
-    /// Checks all but the password, whose rules stand with the hashing.
+    /// Checks all but the password, whose rules are in the crate `access`.
     ///
     /// # Errors
     /// Every fault, by field.
@@ -120,7 +120,7 @@ fn check_name_and_role(faults: &mut Faults, name: Option<&str>, role: Option<Rol
     );
 }
 
-/// One `@` with something on both sides, no blanks, up to 254 characters. Whether mail arrives is not for us to say.
+/// One `@` with something on both sides, no white space, up to 254 characters. Whether mail arrives is not checked.
 #[must_use]
 pub fn is_email(email: &str) -> bool {
     limits::EMAIL_CHARS.contains(&email.chars().count())

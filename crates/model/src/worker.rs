@@ -4,27 +4,27 @@ use crate::id::WorkerId;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-/// Whether the others still count on a process.
+/// State of a process's lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum LeaseState {
-    /// Its heartbeats come.
+    /// Heartbeats arrive.
     Live,
-    /// A heartbeat or two did not come; what it holds is still its own.
+    /// One or two heartbeats are missing; its jobs are still its own.
     Late,
-    /// Three did not come: what it held is given to others. The row is kept for ten minutes.
+    /// Three are missing: its jobs are recovered. The row is kept for ten minutes.
     Lost,
 }
 
 impl LeaseState {
-    /// By the age of the last heartbeat and the length of the lease that came with it, which is three heartbeats.
+    /// By the age of the last heartbeat and the length of its lease, which is three heartbeats.
     #[must_use]
     pub fn of(age_seconds: f64, lease_seconds: f64) -> Self {
         if age_seconds >= lease_seconds {
             Self::Lost
         } else if age_seconds > lease_seconds / 2.0 {
-            // Half a beat of grace: a beat may take its time.
+            // Half a heartbeat of tolerance for slow ones.
             Self::Late
         } else {
             Self::Live
@@ -32,37 +32,37 @@ impl LeaseState {
     }
 }
 
-/// One start of one process.
+/// One run of one process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Worker {
-    /// UUID of the process start.
+    /// UUID of this run.
     pub id: WorkerId,
-    /// Host it runs on.
+    /// Host.
     pub host: String,
-    /// Its process id there.
+    /// Process id.
     pub pid: i32,
-    /// Its version of Headgate.
+    /// Version of Headgate.
     pub version: String,
-    /// The program it is of, when that is not `headgate` itself: one that does its own jobs with the queue as a library.
+    /// Its program, if that is not `headgate` itself: one that uses the queue as a library.
     #[serde(default)]
     pub program: Option<String>,
-    /// The kinds of jobs it has handlers for; null: it does whatever it claims.
+    /// Job types it has handlers for; null: all.
     #[serde(default)]
     pub job_types: Option<Vec<String>>,
     /// Jobs it may run at once.
     pub slots: i32,
-    /// Jobs it ran at its last heartbeat.
+    /// Jobs it was running at its last heartbeat.
     pub busy: i32,
     /// Whether it claims nothing more.
     pub is_draining: bool,
-    /// Whether it holds the leader's lease.
+    /// Whether it is the leader.
     pub is_leader: bool,
-    /// Whether it is still counted on.
+    /// State of its lease.
     pub lease: LeaseState,
     /// When it started.
     pub started_at: DateTime<Utc>,
-    /// When it last said that it lives.
+    /// Time of its last heartbeat.
     pub heartbeat_at: DateTime<Utc>,
 }
 

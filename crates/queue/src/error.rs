@@ -132,6 +132,6 @@ fn is_missing_partition(error: &dyn sqlx::error::DatabaseError) -> bool {
 
 /// Whether the statement lost a race and may simply be retried: a deadlock, a serialization failure, a unique row that appeared meanwhile, a lock
 /// time-out.
-pub(crate) fn is_race(error: &sqlx::Error) -> bool {
+pub fn is_race(error: &sqlx::Error) -> bool {
     code(error).is_some_and(|code| matches!(code.as_str(), "40P01" | "40001" | "23505" | "55P03"))
 }

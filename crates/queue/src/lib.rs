@@ -93,12 +93,13 @@ mod client;
 pub mod config;
 pub mod error;
 mod job;
-pub mod live;
 pub mod maintenance;
 pub mod migrate;
 pub mod one_transaction;
 pub mod pool;
 mod runner;
+// For the other crates of the workspace, not for programs.
+#[doc(hidden)]
 pub mod store;
 #[cfg(feature = "testing")]
 pub mod testing;

@@ -24,7 +24,7 @@ const MIN_GAP: Duration = Duration::from_millis(1);
 const MAX_GAP: Duration = Duration::from_millis(8);
 
 /// Wakes the workers of all processes once, for callers without a [`Waker`].
-pub(crate) async fn all(pool: &PgPool) -> Result<(), QueueError> {
+pub async fn all(pool: &PgPool) -> Result<(), QueueError> {
     sqlx::query("select pg_notify($1, '')").bind(CHANNEL).execute(pool).await?;
     Ok(())
 }

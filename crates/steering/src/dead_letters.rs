@@ -28,7 +28,7 @@ impl Steering {
     /// # Errors
     /// No such dead letter.
     pub async fn purge_dead_letter(&self, actor: &Actor, id: DeadLetterId) -> Result<(), SteeringError> {
-        let before = dead_letters::get(self.pool(), actor.scope(), id).await?;
+        let before = insight::store::dead_letters::get(self.pool(), actor.scope(), id).await?;
         let kept = json!({"job_id": before.job_id, "error_message": before.error_message});
         self.change(actor, async |mut tx| {
             dead_letters::purge(&mut tx, actor.scope(), id).await?;
@@ -51,6 +51,6 @@ impl Steering {
             Ok((tx, (), Entry::new("dead_letter.restore").about(id).of_app(actor.app_id)))
         })
         .await?;
-        Ok(dead_letters::get(self.pool(), actor.scope(), id).await?)
+        Ok(insight::store::dead_letters::get(self.pool(), actor.scope(), id).await?)
     }
 }

@@ -2,15 +2,15 @@
 
 use crate::{Steering, SteeringError};
 use access::audit::Entry;
+use insight::store::{
+    failures::{self, Mark},
+    operations::BulkStart,
+};
 use model::{
     actor::Actor,
     failure::{CauseId, FailureNoteResult, RetryFailure, SetFailureNote},
     filter::JobFilter,
     operation::{BulkAction, BulkSubject, NewBulk},
-};
-use queue::store::{
-    failures::{self, Mark},
-    operations::BulkStart,
 };
 
 impl Steering {

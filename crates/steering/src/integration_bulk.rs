@@ -8,8 +8,8 @@ use model::{
     id::IntegrationId,
     integration::{IntegrationChanges, IntegrationState, PAUSED_BY_HAND},
     integration_bulk::{
-        IntegrationBulkAction, IntegrationBulkFilter, IntegrationBulkOutcome, MAX_INTEGRATIONS, NewIntegrationBulk,
-        SkippedIntegration,
+        IntegrationBulkAction, IntegrationBulkFilter, IntegrationBulkOutcome, MAX_INTEGRATIONS,
+        NewIntegrationBulk, SkippedIntegration,
     },
     page::PageRequest,
     patch::Change,

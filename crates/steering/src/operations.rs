@@ -2,12 +2,12 @@
 
 use crate::{Steering, SteeringError};
 use access::audit::Entry;
+use insight::store::operations::{self, BulkStart};
 use model::{
     actor::Actor,
     id::OperationId,
     operation::{BulkAction, BulkSubject, NewBulk, Operation, OperationStep},
 };
-use queue::store::operations::{self, BulkStart};
 use serde_json::json;
 
 impl Steering {

@@ -2,6 +2,7 @@
 
 use crate::{Steering, SteeringError};
 use access::audit::Entry;
+use insight::store::saved_views;
 use model::{
     actor::{Actor, Scope},
     etag::IfMatch,
@@ -10,7 +11,7 @@ use model::{
     problem::Faults,
     saved_view::{NewSavedView, SavedView, SavedViewChanges},
 };
-use queue::{QueueError, store::saved_views};
+use queue::QueueError;
 
 impl Steering {
     /// Saves a view; `filter` is its parsed query.

@@ -2,6 +2,7 @@
 
 use crate::{Steering, SteeringError};
 use access::{Access, AccessError, Follows, api_keys, audit, origin::following, users};
+use insight::store::operations::BulkStart;
 use model::{
     actor::Actor,
     audit::AuditEntry,
@@ -13,7 +14,6 @@ use model::{
         undo::{self, UndoAction},
     },
 };
-use queue::store::operations::BulkStart;
 use serde::Serialize;
 use serde_json::Value;
 

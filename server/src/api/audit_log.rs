@@ -31,7 +31,7 @@ async fn list_audit_log(
     query: ListQuery<AuditFilter>,
 ) -> Result<Answer<Page<AuditEntry>>, Problem> {
     let mut page = access::audit::list(&state.console_pool, &query.filter, query.page).await?;
-    page.keep_inside_from(actor.role);
+    page.hide_internals(actor.role);
     Ok(Answer(page))
 }
 
@@ -43,7 +43,7 @@ async fn get_audit_entry(
     Id(id): Id<AuditEntryId>,
 ) -> Result<Answer<AuditEntry>, Problem> {
     let mut entry = access::audit::get(&state.pool, id).await?;
-    entry.keep_inside_from(actor.role);
+    entry.hide_internals(actor.role);
     Ok(Answer(entry))
 }
 

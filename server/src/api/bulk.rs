@@ -7,12 +7,12 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
+use insight::store::operations::BulkStart;
 use model::{
     actor::Actor,
     operation::{BulkAction, BulkDone, BulkOutcome, BulkSubject, DryRun, NewBulk},
     rules::permission::{Permission, is_allowed},
 };
-use queue::store::operations::BulkStart;
 use serde::Serialize;
 use utoipa::ToSchema;
 

@@ -17,7 +17,6 @@ use model::{
     operation::{BulkStarted, BulkSubject, NewBulk},
     page::Page,
 };
-use queue::store::dead_letters;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 pub(super) fn router() -> OpenApiRouter<AppState> {
@@ -40,7 +39,7 @@ async fn list_dead_letters(
     query: ListQuery<JobFilter>,
 ) -> Result<Answer<Page<DeadLetter>>, Problem> {
     let filter = askable_of_dead_letters(&state, &actor, &query.filter).await?;
-    let read = |page| dead_letters::list(&state.console_pool, actor.scope(), &filter, page);
+    let read = |page| insight::store::dead_letters::list(&state.console_pool, actor.scope(), &filter, page);
     let page = in_parts(query.page, read).await?;
     Ok(Answer(shown(&state, &actor, page).await?))
 }
@@ -56,7 +55,8 @@ async fn list_groups(
     query: ListQuery<JobFilter, GroupPageRequest>,
 ) -> Result<Answer<Page<DeadLetterGroup>>, Problem> {
     let filter = askable_of_dead_letters(&state, &actor, &query.filter).await?;
-    let page = dead_letters::groups(&state.console_pool, actor.scope(), &filter, &query.page).await?;
+    let page = insight::store::dead_letters::groups(&state.console_pool, actor.scope(), &filter, &query.page)
+        .await?;
     Ok(Answer(shown(&state, &actor, page).await?))
 }
 
@@ -80,7 +80,7 @@ async fn list_bin(
     State(state): State<AppState>,
     query: ListQuery<NoFilter, BinPageRequest>,
 ) -> Result<Answer<Page<BinnedLetter>>, Problem> {
-    let read = |page| dead_letters::binned(&state.console_pool, actor.scope(), page);
+    let read = |page| insight::store::dead_letters::binned(&state.console_pool, actor.scope(), page);
     let page = in_parts(query.page, read).await?;
     Ok(Answer(shown(&state, &actor, page).await?))
 }
@@ -103,7 +103,10 @@ async fn get_dead_letter(
     State(state): State<AppState>,
     Id(id): Id<DeadLetterId>,
 ) -> Result<Answer<DeadLetter>, Problem> {
-    Ok(Answer(shown(&state, &actor, dead_letters::get(&state.pool, actor.scope(), id).await?).await?))
+    Ok(Answer(
+        shown(&state, &actor, insight::store::dead_letters::get(&state.pool, actor.scope(), id).await?)
+            .await?,
+    ))
 }
 
 /// Puts a dead letter into the bin, from where it can be restored for 24 hours.

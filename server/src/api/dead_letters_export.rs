@@ -22,7 +22,6 @@ use model::{
     filter::JobFilter,
     page::{Page, PageRequest},
 };
-use queue::store::dead_letters;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 pub(super) fn router() -> OpenApiRouter<AppState> {
@@ -63,7 +62,8 @@ struct Source {
 impl Source {
     async fn page(&self, page: PageRequest) -> Result<Page<DeadLetter>, Problem> {
         let Self { state, actor, filter } = self;
-        let page = dead_letters::list(&state.console_pool, actor.scope(), filter, page).await?;
+        let page =
+            insight::store::dead_letters::list(&state.console_pool, actor.scope(), filter, page).await?;
         shown(state, actor, page).await
     }
 }

@@ -9,6 +9,7 @@ use super::{
 use crate::state::AppState;
 use axum::{Json as Answer, extract::State, response::Response};
 use chrono::Utc;
+use insight::store::failures::{self, Mark};
 use model::{
     failure::{
         CauseId, FailureDetail, FailureFilter, FailureGroup, FailureNoteResult, RetryFailure, SetFailureNote,
@@ -18,7 +19,6 @@ use model::{
     operation::BulkStarted,
     page::Page,
 };
-use queue::store::failures::{self, Mark};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};

@@ -11,6 +11,8 @@ use super::{
 };
 use crate::state::AppState;
 use axum::{Json as Answer, extract::State, http::StatusCode, response::Response};
+use insight::store::explain;
+use insight::store::job_lists;
 use model::{
     filter::JobFilter,
     id::JobId,
@@ -54,7 +56,7 @@ async fn list_jobs(
     query: ListQuery<JobFilter>,
 ) -> Result<Answer<Page<Job>>, Problem> {
     let filter = askable(&state, &actor, &query.filter).await?;
-    let read = |page| jobs::list(&state.console_pool, actor.scope(), &filter, page);
+    let read = |page| job_lists::list(&state.console_pool, actor.scope(), &filter, page);
     let page = in_parts(query.page, read).await?;
     Ok(Answer(shown(&state, &actor, page).await?))
 }
@@ -115,7 +117,7 @@ async fn explain_job(
     State(state): State<AppState>,
     Id(id): Id<JobId>,
 ) -> Result<Answer<Explanation>, Problem> {
-    Ok(Answer(jobs::explain(&state.pool, actor.scope(), id).await?))
+    Ok(Answer(explain::explain(&state.pool, actor.scope(), id).await?))
 }
 
 /// Puts a dead or cancelled job back into the queue, with its id and all attempts anew.

@@ -7,12 +7,12 @@ use super::{
 };
 use crate::state::AppState;
 use axum::{Json as Answer, extract::State};
+use insight::store::operations;
 use model::{
     id::OperationId,
     operation::{Operation, OperationStep},
     page::Page,
 };
-use queue::store::operations;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 pub(super) fn router() -> OpenApiRouter<AppState> {

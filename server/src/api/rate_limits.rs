@@ -7,12 +7,12 @@ use super::{
 use crate::state::AppState;
 use axum::{Json as Answer, extract::State};
 use chrono::{DateTime, Utc};
+use insight::store::rate_limits::{self, RateLimitRow};
 use model::{
     id::{AppId, IntegrationId},
     limit_use::{LimitUse, LimitWindow},
     page::Page,
 };
-use queue::store::rate_limits::{self, RateLimitRow};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::{router::OpenApiRouter, routes};

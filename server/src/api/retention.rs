@@ -19,5 +19,5 @@ async fn get_retention(
     _: Can<ReadDeployment>,
     State(state): State<AppState>,
 ) -> Result<Answer<Retention>, Problem> {
-    Ok(Answer(queue::store::storage::retention(&state.console_pool, state.settings.retentions).await?))
+    Ok(Answer(insight::store::storage::retention(&state.console_pool, state.settings.retentions).await?))
 }

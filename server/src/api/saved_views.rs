@@ -9,12 +9,13 @@ use crate::state::AppState;
 use app::{server::saved_views::shown, state::saved_query::SavedQuery};
 use axum::{Json as Answer, extract::State, http::StatusCode};
 use chrono::Utc;
+use insight::store::saved_views;
 use model::{
     id::SavedViewId,
     page::Page,
     saved_view::{NewSavedView, SavedView, SavedViewChanges},
 };
-use queue::{QueueError, store::saved_views};
+use queue::QueueError;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 pub(super) fn router() -> OpenApiRouter<AppState> {

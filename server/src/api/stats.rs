@@ -9,6 +9,7 @@ use crate::state::AppState;
 use access::activity::{self, Span};
 use axum::{Json as Answer, extract::State};
 use chrono::{DateTime, Utc};
+use insight::store::stats::{self, answers::answers, minutes};
 use model::{
     activity::Activity,
     actor::Scope,
@@ -17,7 +18,6 @@ use model::{
     page::Page,
     stats::{Answers, IntegrationGauge, Levels, Snapshot, Throughput, Window},
 };
-use queue::store::stats::{self, answers::answers, minutes};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};

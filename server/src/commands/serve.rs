@@ -13,7 +13,7 @@ use crate::{
 };
 use access::{Access, AdminKey};
 use anyhow::{Context as _, anyhow};
-use queue::live::LiveHub;
+use insight::live::LiveHub;
 use std::{
     io::{ErrorKind, Write as _},
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},

@@ -111,7 +111,7 @@ fn is_email(text: &str) -> bool {
 fn fields(text: &str) -> Option<Vec<String>> {
     let fields: Vec<String> = text.split(',').map(|field| field.trim().to_owned()).collect();
     let are_fields =
-        fields.len() <= masking::MOST_FIELDS && fields.iter().all(|field| masking::is_field(field));
+        fields.len() <= masking::MAX_FIELDS && fields.iter().all(|field| masking::is_field(field));
     are_fields.then_some(fields)
 }
 

@@ -1,12 +1,12 @@
 //! The deployment as a whole: gauges by the second, measures every few.
 
 use super::text::Text;
+use insight::store::stats::{Measures, ServiceState};
 use model::{
     breaker::BreakerState,
     integration::IntegrationState,
     stats::{IntegrationGauge, Snapshot},
 };
-use queue::store::stats::{Measures, ServiceState};
 
 pub(super) fn gauges(text: &mut Text, snapshot: &Snapshot) {
     let totals = &snapshot.totals;

@@ -20,7 +20,8 @@ use axum::{
     response::IntoResponse,
     routing::get,
 };
-use queue::{live::LiveHub, maintenance::MaintenanceHealth, worker::EngineWatch};
+use insight::live::LiveHub;
+use queue::{maintenance::MaintenanceHealth, worker::EngineWatch};
 use sqlx::PgPool;
 
 /// What is measured.

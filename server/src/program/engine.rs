@@ -52,7 +52,9 @@ impl Engine {
         }
         // Maintenance goes on while running jobs finish: their counters want folding to the end.
         let maintenance_stop = CancellationToken::new();
-        let (pool, services, token) = (pool.clone(), delivery.services(), maintenance_stop.clone());
+        let mut services = delivery.services();
+        services.extend(insight::services::services(&config));
+        let (pool, token) = (pool.clone(), maintenance_stop.clone());
         let maintenance = match &worker {
             Some(worker) => Maintenance::start_as(worker.worker_id(), pool, config.clone(), services, token),
             None => Maintenance::start(pool, config.clone(), services, token),

@@ -199,7 +199,7 @@ async fn a_full_lane_and_missing_workers_are_told(pool: PgPool) {
     let first = a_job(&place.client, &id).await;
     let second = a_job(&place.client, &id).await;
     place.claim().await;
-    assert_eq!(place.only_reason(&second, "concurrency_full").await.0["detail"], "1 of 1 jobs run already.");
+    assert_eq!(place.only_reason(&second, "concurrency_full").await.0["detail"], "1 of 1 jobs are running.");
     let running = place.explain(&first).await;
     assert_eq!((codes(&running), &running["runs_at"]), (vec![], &Value::Null));
     place.client.act(&format!("/jobs/{first}/cancel")).await.ok(200);

@@ -1,11 +1,13 @@
 //! `/readyz` over real HTTP: red for what is wrong with this process, degraded for what is wrong with the deployment, and why.
 
 use chrono::Utc;
+use insight::{
+    live::LiveHub,
+    store::stats::{Measures, ServiceState, live_snapshots},
+};
 use queue::{
     EngineConfig,
-    live::LiveHub,
     maintenance::{Maintenance, MaintenanceHealth},
-    store::stats::{Measures, ServiceState, live_snapshots},
     worker::EngineReport,
 };
 use server::health::{self, Check, CheckState, Health, Readiness};
@@ -89,14 +91,14 @@ async fn run(pool: &PgPool, sql: &'static str) {
 async fn a_healthy_deployment(pool: &PgPool, measures: &Measures) {
     run(
         pool,
-        "insert into headgate.leader values (true, gen_random_uuid(), 1, clock_timestamp() + interval '1 hour')",
+        "insert into headgate.leader values (true, gen_random_uuid(), 1, 1000, clock_timestamp() + interval '1 hour')",
     )
     .await;
     sampled(pool, measures, 0).await;
 }
 
 async fn sampled(pool: &PgPool, measures: &Measures, seconds_ago: i64) {
-    let snapshot = queue::store::stats::snapshot(pool).await.unwrap();
+    let snapshot = insight::store::stats::snapshot(pool).await.unwrap();
     let snapshot =
         model::stats::Snapshot { at: Utc::now() - chrono::TimeDelta::seconds(seconds_ago), ..snapshot };
     sqlx::query("insert into headgate.live_snapshots (at, body, measures) values ($1, $2, $3)")

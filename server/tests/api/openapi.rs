@@ -421,7 +421,7 @@ fn the_document_says_what_a_client_acts_upon() {
     for (path, beside) in [("/jobs", "status=processing"), ("/dead-letters", "app_id")] {
         for name in ["attempt_min", "worker_id", "payload"] {
             let says = parameter(path, name)["description"].as_str().unwrap().to_owned();
-            assert!(says.contains("needs another filter beside it") && says.contains(beside), "{says}");
+            assert!(says.contains("needs another filter with it") && says.contains(beside), "{says}");
         }
     }
     let payload = &parameter("/jobs", "payload")["schema"];

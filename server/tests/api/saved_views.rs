@@ -81,7 +81,7 @@ async fn what_is_wrong_is_named_with_what_helps(pool: PgPool) {
         ("stauts=failed", "no parameter “stauts”"),
         ("status=nonsense", "not understood"),
         ("columns=colour", "no column “colour”"),
-        ("response_status=503", "needs another filter beside it"),
+        ("response_status=503", "needs another filter with it"),
     ] {
         let answer = save(&ada, view("A", query)).await;
         assert_eq!(answer.pointers(422), ["/query"], "{query}");

@@ -139,10 +139,10 @@ async fn a_minute_of_the_past_is_told_as_it_was_and_within_the_scope(pool: PgPoo
     };
     // What the server wrote while it led would be the newest minute that there is.
     sqlx::query("delete from headgate.gauge_minutes").execute(&mut *conn).await.unwrap();
-    let mut snapshot = queue::store::stats::snapshot(&pool).await.unwrap();
+    let mut snapshot = insight::store::stats::snapshot(&pool).await.unwrap();
     snapshot.at -= chrono::TimeDelta::hours(2);
     let moment = model::stats::Moment { snapshot, workers: Vec::new() };
-    let mut writer = queue::store::stats::minutes::Writer::default();
+    let mut writer = insight::store::stats::minutes::Writer::default();
     assert!(writer.write(&pool, term, &moment).await.unwrap());
     let at = moment.snapshot.at.format("%Y-%m-%dT%H:%M:%SZ");
     client.post("/events", json!([an_event(&own, "2")])).await.ok(202);

@@ -29,7 +29,7 @@ use leptos_router::hooks::use_params_map;
 use model::{
     id::{IntegrationId, JobId},
     job::JobStatus,
-    opened::{ExplainedJob, Opened, LiveUpdate},
+    opened::{ExplainedJob, LiveUpdate, Opened},
     request::RequestPreview,
     rules::permission::Permission,
     stats::IntegrationGauge,

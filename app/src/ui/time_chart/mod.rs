@@ -40,12 +40,9 @@ pub fn TimeChart(
     label: String,
     /// Bottom first.
     series: Vec<ChartSeries>,
-    #[prop(into)]
-    data: Signal<ChartData>,
-    #[prop(optional)]
-    form: ChartForm,
-    #[prop(optional)]
-    unit: ChartUnit,
+    #[prop(into)] data: Signal<ChartData>,
+    #[prop(optional)] form: ChartForm,
+    #[prop(optional)] unit: ChartUnit,
 ) -> impl IntoView {
     let series = StoredValue::new(series);
     let cursor = ChartCursor::current();

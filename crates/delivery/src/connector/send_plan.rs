@@ -44,8 +44,11 @@ pub(super) fn decide(
         // A whole state or a deletion may have arrived.
         Some(Uncertain { attributes: None }) => return SendPlan::Whole,
     };
-    let changes =
-        with_uncertain(Changes::between(&sent.attributes, &record.attributes), &record.attributes, attributes);
+    let changes = with_uncertain(
+        Changes::between(&sent.attributes, &record.attributes),
+        &record.attributes,
+        attributes,
+    );
     if changes.is_empty() {
         SendPlan::Nothing
     } else {

@@ -22,7 +22,7 @@ impl Stop {
     }
 
     pub(super) fn into_outcome(self) -> Outcome {
-        let retry = Verdict::Retry { kind: ErrorKind::Retryable, at_least: None, holds_integration: false };
+        let retry = Verdict::Retry { kind: ErrorKind::Retryable, at_least: None, quiets_integration: false };
         let (verdict, message) = match self {
             Self::Later(until) => return Outcome::Released { until },
             Self::Retry(message) => (retry, message),

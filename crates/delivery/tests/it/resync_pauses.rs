@@ -1,5 +1,6 @@
 //! A paused re-sync parks its own jobs and no others.
 
+use insight::store::explain;
 use std::{collections::HashSet, sync::Arc};
 
 use model::{
@@ -219,7 +220,7 @@ async fn a_parked_job_explains_why_and_runs_alone_when_it_is_requeued(pool: PgPo
     let resync = start(&world, shop, json!({})).await.unwrap().resync_id;
     pause(&world, resync).await;
     let id = live_job(&world, "00001").await;
-    let why = jobs::explain(&world.pool, world.scope, id).await.unwrap();
+    let why = explain::explain(&world.pool, world.scope, id).await.unwrap();
     assert_eq!(
         (why.state, why.reasons[0].code, why.runs_at),
         (JobStatus::Pending, ReasonCode::ResyncPaused, None)

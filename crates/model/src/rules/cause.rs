@@ -1,8 +1,8 @@
-//! What a failure means in plain words, and what helps: for whoever has to tell a customer.
+//! What a failure means in plain words, and what helps: for people who have to explain it to an app.
 
 use super::verdict::ErrorKind;
 
-/// A cause in words.
+/// A cause in plain words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CauseWords {
     /// What happened.
@@ -15,13 +15,13 @@ const fn words(cause: &'static str, remedy: &'static str) -> CauseWords {
     CauseWords { cause, remedy }
 }
 
-/// The words for an error: by what was answered, else by what the error says.
+/// The words for an error: by its HTTP status, or else by its text.
 #[must_use]
 pub fn of(kind: ErrorKind, response_status: Option<i16>, error: &str) -> CauseWords {
     match (kind, response_status) {
         (ErrorKind::WorkerLost, _) => words(
-            "The process that sent it ended in the middle",
-            "Look for crashes or too little memory on the workers' hosts, then retry.",
+            "The process that sent it died",
+            "Look for crashes or a lack of memory on the workers' hosts, then retry.",
         ),
         (_, Some(status)) => by_status(status),
         (ErrorKind::Timeout, None) => NO_ANSWER,
@@ -31,37 +31,38 @@ pub fn of(kind: ErrorKind, response_status: Option<i16>, error: &str) -> CauseWo
 
 const NO_ANSWER: CauseWords = words(
     "Their system did not answer in time",
-    "It is tried again by itself. If it stays: ask them about load, or allow a longer time-out.",
+    "Retried automatically. If it persists: ask them about load, or set a longer timeout.",
 );
 
 fn by_status(status: i16) -> CauseWords {
     match status {
         300..=399 => words(
-            "Their system sends us to another address",
-            "Redirects are not followed: set the integration's address to the new one, then retry.",
+            "Their system redirects to another URL",
+            "Redirects are not followed: set the integration's URL to the new one, then retry.",
         ),
         401 | 403 => words(
             "Their system does not accept our credentials",
             "Ask them for valid credentials, set them on the integration, then retry.",
         ),
         404 | 405 => {
-            words("The address is not known there", "Check the integration's address with them, then retry.")
+            words("Their system does not know the URL", "Check the integration's URL with them, then retry.")
         }
         408 | 504 => NO_ANSWER,
-        409 => {
-            words("Their data contradicts ours", "Compare the record with theirs; a re-sync sends it whole.")
-        }
+        409 => words(
+            "Their data conflicts with ours",
+            "Compare the record with theirs; a re-sync sends it completely.",
+        ),
         410 => words(
-            "They have closed this address for good",
-            "The integration was paused. Set a new address or delete it; nothing is sent before.",
+            "They have closed this URL for good",
+            "The integration was paused. Set a new URL, or delete the integration; nothing is sent before.",
         ),
         413 => words(
             "What we send is too large for them",
             "Ask them to accept larger requests, or send fewer attributes.",
         ),
         429 => words(
-            "They ask us to send less",
-            "It is tried again when they allow it. If it stays: lower the rate limit here.",
+            "They limit the number of requests",
+            "Retried automatically when they allow it. If it persists: lower the rate limit here.",
         ),
         400..=499 => words(
             "Their system refuses what we send",
@@ -69,13 +70,13 @@ fn by_status(status: i16) -> CauseWords {
         ),
         503 => words(
             "Their system is down or overloaded",
-            "It is tried again by itself. Retry the group once they are back.",
+            "Retried automatically. Retry the group once they are back.",
         ),
         500..=599 => words(
             "Their system failed while handling it",
-            "It is tried again by itself. If it stays: send them an example of a failed request.",
+            "Retried automatically. If it persists: send them an example of a failed request.",
         ),
-        _ => words("Their answer makes no sense to us", "Send them an example of a failed request."),
+        _ => words("Their answer has an invalid status", "Send them an example of a failed request."),
     }
 }
 
@@ -85,26 +86,26 @@ fn by_text(error: &str) -> CauseWords {
         NO_ANSWER
     } else if says(&["dns", "lookup", "resolve", "no such host"]) {
         words(
-            "The name of their server is not known",
-            "Check the integration's address, or ask them about their DNS.",
+            "The name of their server cannot be resolved",
+            "Check the integration's URL, or ask them about their DNS.",
         )
     } else if says(&["certificate", "tls", "ssl", "handshake"]) {
         words(
-            "Their server cannot prove who it is",
-            "Ask them to renew their certificate; nothing is sent until it is valid.",
+            "The certificate of their server is not valid",
+            "Ask them to renew it; nothing is sent until it is valid.",
         )
     } else if says(&["refused", "no connection", "unreachable", "connection", "connect"]) {
         words(
             "Their server cannot be reached",
-            "It is tried again by itself. If it stays: ask them whether it runs, and whether a firewall is between.",
+            "Retried automatically. If it persists: ask them whether it is running, and whether a firewall blocks us.",
         )
     } else if says(&["not allowed", "address", "private"]) {
         words(
-            "We do not send to this address",
+            "Sending to this address is not allowed",
             "Set a public address, or allow this one in the deployment's settings, then retry.",
         )
     } else {
-        words("The attempt failed", "Read the error of one of its jobs; retry once its cause is mended.")
+        words("The attempt failed", "Read the error of one of its jobs; retry once its cause is fixed.")
     }
 }
 
@@ -118,13 +119,13 @@ mod tests {
         for (kind, status, error, cause) in [
             (Retryable, Some(503), "answered 503", "Their system is down or overloaded"),
             (Retryable, Some(500), "answered 500", "Their system failed while handling it"),
-            (Retryable, Some(429), "answered 429", "They ask us to send less"),
+            (Retryable, Some(429), "answered 429", "They limit the number of requests"),
             (NotRetryable, Some(401), "answered 401", "Their system does not accept our credentials"),
             (NotRetryable, Some(422), "answered 422: price", "Their system refuses what we send"),
             (Timeout, None, "no answer within 30 s", "Their system did not answer in time"),
-            (Retryable, None, "No connection: dns error", "The name of their server is not known"),
+            (Retryable, None, "No connection: dns error", "The name of their server cannot be resolved"),
             (Retryable, None, "Connection refused", "Their server cannot be reached"),
-            (WorkerLost, None, "The worker vanished.", "The process that sent it ended in the middle"),
+            (WorkerLost, None, "The worker vanished.", "The process that sent it died"),
             (NotRetryable, None, "out of cheese", "The attempt failed"),
         ] {
             let words = of(kind, status, error);

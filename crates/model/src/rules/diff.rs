@@ -1,4 +1,4 @@
-//! What an external system has to be told of a record: the difference to what it last accepted.
+//! The difference between a record and what an external system last accepted of it.
 
 use crate::{json::equal, record::Attributes};
 use serde::{Deserialize, Serialize};
@@ -8,28 +8,28 @@ use serde_json::Value;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Changes {
-    /// Attributes to set, with their new values whole.
+    /// Attributes to set, with their complete new values.
     #[cfg_attr(feature = "openapi", schema(value_type = Object))]
     pub set: Attributes,
-    /// Attributes to take away.
+    /// Attributes to remove.
     pub unset: Vec<String>,
 }
 
 impl Changes {
-    /// Whether there is nothing to tell.
+    /// Whether there is no difference.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.set.is_empty() && self.unset.is_empty()
     }
 
-    /// All attributes, for one who has none.
+    /// All attributes, for a system that has none.
     #[must_use]
     pub fn all(attributes: &Attributes) -> Self {
         Self { set: attributes.clone(), unset: Vec::new() }
     }
 
-    /// From what was accepted to what is now. Attributes are compared whole: a changed member of a nested object sends the object. Numbers of
-    /// the same worth are the same ([`equal`]).
+    /// From the accepted attributes to the current ones. Each attribute is compared as a whole: a changed member of a nested object sends the whole
+    /// object. Numbers are compared by value ([`equal`]).
     #[must_use]
     pub fn between(accepted: &Attributes, now: &Attributes) -> Self {
         let set = now
@@ -41,7 +41,7 @@ impl Changes {
         Self { set, unset }
     }
 
-    /// The receiver's side: what a copy becomes.
+    /// Applies the changes to a copy, as the receiver does.
     pub fn apply_to(&self, copy: &mut Attributes) {
         for key in &self.unset {
             copy.remove(key);
@@ -51,8 +51,8 @@ impl Changes {
         }
     }
 
-    /// As a JSON merge patch (RFC 7396); none when that cannot say it: null means "take away" there, so an attribute set to null, or an
-    /// object with a null or a lost member in it, has to be sent whole.
+    /// As a JSON merge patch (RFC 7396). `None` when that cannot express it: null means removal there, so it can set no attribute, and no member of
+    /// an object, to null.
     #[must_use]
     pub fn to_merge_patch(&self, accepted: &Attributes) -> Option<Attributes> {
         let mut patch = Attributes::new();
@@ -66,7 +66,7 @@ impl Changes {
     }
 }
 
-/// The patch that makes `before` into `after`: merging recurses into objects, so lost members have to be named with null.
+/// The patch from `before` to `after`: merging recurses into objects, so removed members have to be listed with null.
 fn merge_value(before: Option<&Value>, after: &Value) -> Option<Value> {
     match (before, after) {
         (_, Value::Null) => None,
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_written_in_another_way_is_no_difference() {
+    fn another_notation_of_a_number_is_no_difference() {
         let (accepted, now) =
             (object(json!({"a": 5, "b": {"x": 0}})), object(json!({"a": 5.0, "b": {"x": -0.0}})));
         assert!(Changes::between(&accepted, &now).is_empty());
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_merge_patch_names_lost_members_and_refuses_null_values() {
+    fn a_merge_patch_lists_removed_members_and_cannot_set_null() {
         for (accepted, now, patch) in [
             (json!({"a": 1, "b": 2}), json!({"a": 3}), Some(json!({"a": 3, "b": null}))),
             (json!({"a": {"x": 1, "y": 2}}), json!({"a": {"x": 5}}), Some(json!({"a": {"x": 5, "y": null}}))),

@@ -1,4 +1,4 @@
-//! Why a job is not running, or when it will: every gate in order, the first closed one is the reason.
+//! Why a job is not running, or when it will: all gates it has to pass, in order; the first closed one is the main reason.
 
 use crate::{
     breaker::{Breaker, BreakerState},
@@ -15,39 +15,39 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum ReasonCode {
-    /// Someone paused the integration, or a 410 did.
+    /// Somebody paused the integration, or a 410 did.
     IntegrationPaused,
     /// The integration is switched off.
     IntegrationDisabled,
-    /// Someone paused the re-sync it belongs to.
+    /// Somebody paused the re-sync it belongs to.
     ResyncPaused,
-    /// The breaker holds the jobs.
+    /// The circuit breaker lets no jobs through.
     CircuitOpen,
-    /// It is not its time yet.
+    /// Its `run_at` is in the future.
     Scheduled,
-    /// It gathers changes until its record is quiet.
+    /// It gathers changes of its record (`debounce`).
     GathersChanges,
     /// It failed and waits for the next attempt.
     WaitingRetry,
-    /// Another job of its serialize key goes first.
+    /// Another job of its serialize key comes first.
     BehindSerializeKey,
-    /// The external system asked for quiet (429).
+    /// The external system answered 429: nothing is sent until later.
     HeldByReceiver,
     /// The limit's next slot is in the future.
     RateLimited,
-    /// As many jobs run as may at once.
+    /// As many jobs are running as may run at once.
     ConcurrencyFull,
-    /// No process claims jobs; of an external integration: no external worker holds any.
+    /// No process claims jobs; for an external integration: no external worker has leased any.
     NoWorker,
-    /// Others go first.
+    /// Other jobs come first.
     BehindInQueue,
-    /// It waits and stands in no queue, which is a fault: the leader lets it in.
+    /// It waits but is in no queue, which is a fault of Headgate; maintenance queues it again.
     NotInQueue,
-    /// Nothing holds it: a worker takes it next.
+    /// No gate is closed: a worker takes it next.
     NextInLine,
-    /// It is being processed and was called off: its worker has not let go of it yet.
+    /// It is being processed and its cancellation was requested: its worker has not released it yet.
     CancelRequested,
-    /// It is being processed by a worker that is not heard of any more: the sweep gives it back.
+    /// It is being processed by a worker whose heartbeats stopped: lease recovery puts it back.
     LeaseLost,
 }
 
@@ -59,40 +59,40 @@ impl ReasonCode {
             Self::IntegrationPaused => "Resume the integration.",
             Self::IntegrationDisabled => "Switch the integration on.",
             Self::ResyncPaused => "Resume the re-sync.",
-            Self::CircuitOpen => "Mend the external system; then probe or close the breaker.",
-            Self::Scheduled => "Wait: its time was given when it was made.",
+            Self::CircuitOpen => "Fix the external system; then probe or close the breaker.",
+            Self::Scheduled => "Wait: its time was set when it was created.",
             Self::GathersChanges => {
-                "Wait, or shorten the integration's debounce for the next changes; an urgent change takes it along."
+                "Wait, or shorten the integration's debounce for the next changes; an urgent change sends it at once."
             }
             Self::WaitingRetry => "Wait, or requeue it: then it is tried at once.",
-            Self::BehindSerializeKey => "Look at the job that holds the key.",
+            Self::BehindSerializeKey => "Check the first job of that key.",
             Self::HeldByReceiver => "Wait, or ask the external system for a higher limit.",
-            Self::RateLimited => "Wait, or raise the limit if the external system takes more.",
-            Self::ConcurrencyFull => "Wait, or raise its max_concurrency if the external system takes more.",
-            Self::NoWorker => "Start a worker, or see why none is there.",
-            Self::BehindInQueue => "Wait; a job of a higher priority goes before.",
-            Self::NotInQueue => "Cancel and requeue it, or wait: Headgate looks for such jobs within hours.",
+            Self::RateLimited => "Wait, or raise the limit if the external system allows more.",
+            Self::ConcurrencyFull => "Wait, or raise its max_concurrency if the external system allows more.",
+            Self::NoWorker => "Start a worker, or find out why none is running.",
+            Self::BehindInQueue => "Wait; a job of a higher priority would come first.",
+            Self::NotInQueue => "Cancel and requeue it, or wait: Headgate finds such jobs within hours.",
             Self::NextInLine => "Wait a moment.",
             Self::CancelRequested => "Wait for its worker, or for the end of its lease.",
-            Self::LeaseLost => "Wait for the sweep; it looks every few seconds.",
+            Self::LeaseLost => "Wait for lease recovery, which runs every few seconds.",
         }
     }
 }
 
-/// Jobs ahead that are counted at most: `1,000 or more jobs go first` says enough.
-pub const MOST_AHEAD: i64 = 1_000;
+/// Jobs ahead are counted up to this.
+pub const MAX_AHEAD: i64 = 1_000;
 
 /// One closed gate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Reason {
-    /// Which gate.
+    /// The gate.
     pub code: ReasonCode,
-    /// In words, with the numbers.
+    /// As a sentence, with numbers.
     pub detail: String,
     /// What opens it sooner.
     pub remedy: String,
-    /// When it opens by itself, if that is known.
+    /// When it opens by itself, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<DateTime<Utc>>,
 }
@@ -103,58 +103,58 @@ pub struct Reason {
 pub struct Explanation {
     /// The job's status.
     pub state: JobStatus,
-    /// The closed gates in order, or that it is next; empty of a job that does not wait.
+    /// The closed gates in order, or that it is next; empty for a job that does not wait.
     pub reasons: Vec<Reason>,
-    /// When it will run, as far as every closed gate knows when it opens.
+    /// When it will run; null unless it is known of every closed gate when it opens.
     pub runs_at: Option<DateTime<Utc>>,
 }
 
-/// What the gates are judged by.
+/// State that decides which gates are closed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gates {
     /// The job's status.
     pub status: JobStatus,
-    /// When someone asked to call it off, while it is being processed.
+    /// When its cancellation was requested, while it is being processed.
     pub cancel_requested_at: Option<DateTime<Utc>>,
-    /// Paused, with the reason if there is one.
+    /// The integration is paused, with the reason if there is one.
     pub paused: Option<Option<String>>,
-    /// The paused re-sync that holds it.
+    /// The paused re-sync that parked it.
     pub paused_resync: Option<ResyncId>,
-    /// Switched off.
+    /// The integration is switched off.
     pub is_disabled: bool,
     /// Its circuit breaker.
     pub breaker: Breaker,
-    /// Not before then.
+    /// It runs no earlier.
     pub run_at: DateTime<Utc>,
     /// It gathers changes, at the latest until then.
     pub gathers_until: Option<DateTime<Utc>>,
     /// Next attempt.
     pub retry_at: Option<DateTime<Utc>>,
-    /// Jobs of its serialize key before it, counted to [`MOST_AHEAD`].
+    /// Jobs of its serialize key before it, counted up to [`MAX_AHEAD`].
     pub ahead_of_key: i64,
-    /// Quiet until then.
-    pub held_until: Option<DateTime<Utc>>,
+    /// The integration is quiet until then.
+    pub quiet_until: Option<DateTime<Utc>>,
     /// The limit's next free slot.
     pub next_slot_at: Option<DateTime<Utc>>,
-    /// Jobs of the integration that run.
+    /// Running jobs of the integration.
     pub processing: i64,
-    /// How many may.
+    /// Their maximum.
     pub max_concurrency: i64,
-    /// Whether external workers take its jobs, and no process of ours.
+    /// Whether its jobs are taken by external workers instead of Headgate's processes.
     pub is_external: bool,
-    /// Who claims.
+    /// Processes that claim its jobs.
     pub workers: i64,
-    /// The program whose processes they would be, of a program's own jobs.
+    /// The program that runs those processes, for a program's own jobs.
     pub program: Option<String>,
-    /// Claimable jobs of the integration before it, counted to [`MOST_AHEAD`].
+    /// Claimable jobs of the integration before it, counted up to [`MAX_AHEAD`].
     pub ahead: i64,
-    /// It is being processed by a worker whose lease is over.
+    /// It is being processed by a worker whose lease has expired.
     pub is_lost: bool,
-    /// It belongs into the queue and is not in it.
+    /// It should be in the queue and is not.
     pub is_unqueued: bool,
 }
 
-/// Judges the gates.
+/// Lists the closed gates.
 #[must_use]
 pub fn explain(gates: &Gates, now: DateTime<Utc>) -> Explanation {
     let mut reasons = Vec::new();
@@ -176,7 +176,7 @@ pub fn explain(gates: &Gates, now: DateTime<Utc>) -> Explanation {
         }
         if let Some(id) = gates.paused_resync {
             let detail = format!(
-                "Its re-sync is paused and holds it: resume that under Re-syncs, or with POST /resyncs/{id}/resume."
+                "Its re-sync is paused: resume it under Re-syncs, or with POST /resyncs/{id}/resume."
             );
             closed(ReasonCode::ResyncPaused, detail, None);
         }
@@ -188,7 +188,7 @@ pub fn explain(gates: &Gates, now: DateTime<Utc>) -> Explanation {
                 Some(latest) => {
                     let latest = latest.format("%H:%M:%S");
                     let detail = format!(
-                        "It gathers changes until its record is quiet, at the latest until {latest} UTC."
+                        "It gathers changes until the record stops changing, at the latest until {latest} UTC."
                     );
                     closed(ReasonCode::GathersChanges, detail, Some(gates.run_at));
                 }
@@ -204,28 +204,31 @@ pub fn explain(gates: &Gates, now: DateTime<Utc>) -> Explanation {
             let detail = go_first(gates.ahead_of_key, " of its serialize key");
             closed(ReasonCode::BehindSerializeKey, detail, None);
         }
-        if let Some(at) = gates.held_until.filter(|at| *at > now) {
-            closed(ReasonCode::HeldByReceiver, "The external system asked for quiet (429).".into(), Some(at));
+        if let Some(at) = gates.quiet_until.filter(|at| *at > now) {
+            closed(ReasonCode::HeldByReceiver, "The external system asked to wait (429).".into(), Some(at));
         }
         if let Some(at) = gates.next_slot_at.filter(|at| *at > now) {
             closed(ReasonCode::RateLimited, "The rate limit is used up for the moment.".into(), Some(at));
         }
         if gates.processing >= gates.max_concurrency {
-            let (running, most) = (gates.processing, gates.max_concurrency);
-            let detail = if running > most {
+            let (running, max) = (gates.processing, gates.max_concurrency);
+            let detail = if running > max {
                 // A bundle's request carries many jobs.
-                format!("{running} jobs are under way; the next go out when fewer than {most} are left.")
+                format!("{running} jobs are running; the next ones start when fewer than {max} are left.")
             } else {
-                format!("{running} of {most} jobs run already.")
+                format!("{running} of {max} jobs are running.")
             };
             closed(ReasonCode::ConcurrencyFull, detail, None);
         }
         if gates.workers == 0 {
             let detail = match &gates.program {
                 _ if gates.is_external => {
-                    "No external worker takes jobs of this integration; Headgate's own workers leave them alone.".to_owned()
+                    "No external worker takes jobs of this integration, and Headgate's own workers do not."
+                        .to_owned()
                 }
-                Some(program) => format!("No process of the program {program} that does jobs of this kind claims any: start one."),
+                Some(program) => {
+                    format!("No process of the program {program} claims jobs of this type: start one.")
+                }
                 None => "No process claims jobs: start a worker.".to_owned(),
             };
             closed(ReasonCode::NoWorker, detail, None);
@@ -234,16 +237,16 @@ pub fn explain(gates: &Gates, now: DateTime<Utc>) -> Explanation {
             closed(ReasonCode::BehindInQueue, go_first(gates.ahead, ""), None);
         }
         if gates.is_unqueued {
-            let detail = "It stands in no queue, so that no worker finds it: a fault of Headgate's.";
+            let detail = "It is in no queue, so that no worker finds it. This is a fault of Headgate.";
             closed(ReasonCode::NotInQueue, detail.into(), None);
         }
     }
     if gates.cancel_requested_at.is_some() {
-        let detail = "Cancellation was requested; its worker has not let go of it yet.";
+        let detail = "Cancellation was requested; its worker has not released it yet.";
         closed(ReasonCode::CancelRequested, detail.into(), None);
     }
     if gates.is_lost {
-        let detail = "Its worker has not renewed its lease: it vanished, or cannot reach the database. The job is given back; that attempt does not count.";
+        let detail = "Its worker did not renew its lease: it died, or cannot reach the database. The job is put back; this attempt does not count.";
         closed(ReasonCode::LeaseLost, detail.into(), None);
     }
     let runs_at = if is_waiting && reasons.iter().all(|reason| reason.until.is_some()) {
@@ -253,22 +256,21 @@ pub fn explain(gates: &Gates, now: DateTime<Utc>) -> Explanation {
     };
     if is_waiting && reasons.is_empty() {
         let code = ReasonCode::NextInLine;
-        let detail = "Nothing holds it: the next worker that is free takes it.".to_owned();
+        let detail = "Nothing blocks it: the next free worker takes it.".to_owned();
         reasons.push(Reason { code, detail, remedy: code.remedy().to_owned(), until: None });
     }
     Explanation { state: gates.status, reasons, runs_at }
 }
 
-/// How many are before it, as far as they were counted.
 fn go_first(ahead: i64, which: &str) -> String {
     match ahead {
         1 => format!("1 job{which} goes first."),
-        n if n >= MOST_AHEAD => format!("{} or more jobs{which} go first.", grouped(MOST_AHEAD)),
+        n if n >= MAX_AHEAD => format!("{} or more jobs{which} go first.", grouped(MAX_AHEAD)),
         n => format!("{n} jobs{which} go first."),
     }
 }
 
-/// What the breaker holds the job with, and until when.
+/// Whether the breaker is a closed gate, and until when.
 fn circuit(breaker: &Breaker, processing: i64) -> Option<(String, Option<DateTime<Utc>>)> {
     let is_full = breaker.at_once.is_some_and(|at_once| processing >= i64::from(at_once));
     match breaker.state {
@@ -276,7 +278,7 @@ fn circuit(breaker: &Breaker, processing: i64) -> Option<(String, Option<DateTim
         BreakerState::Open => {
             let why = breaker.reason.as_deref().unwrap_or("too many attempts failed");
             Some((
-                format!("The circuit is open: {why}. It waits here; no attempt is counted."),
+                format!("The circuit is open: {why}. The job waits; no attempt is counted."),
                 breaker.probe_at,
             ))
         }
@@ -285,8 +287,8 @@ fn circuit(breaker: &Breaker, processing: i64) -> Option<(String, Option<DateTim
             (detail, None)
         }),
         BreakerState::Ramping => is_full.then(|| {
-            let most = breaker.at_once.unwrap_or_default();
-            (format!("The circuit was open and ramps up: {most} jobs at once for now."), None)
+            let max = breaker.at_once.unwrap_or_default();
+            (format!("The circuit was open and ramps up: {max} jobs at once for now."), None)
         }),
     }
 }
@@ -308,7 +310,7 @@ mod tests {
             gathers_until: None,
             retry_at: None,
             ahead_of_key: 0,
-            held_until: None,
+            quiet_until: None,
             next_slot_at: None,
             processing: 0,
             max_concurrency: 50,
@@ -326,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn a_circuit_that_lets_some_through_holds_nobody_while_there_is_room() {
+    fn a_half_open_or_ramping_circuit_blocks_nothing_below_its_limit() {
         let now = DateTime::UNIX_EPOCH;
         for (state, at_once) in [(BreakerState::HalfOpen, 3), (BreakerState::Ramping, 6)] {
             let gates = Gates { breaker: breaker(state, at_once, None), processing: 2, ..open(now) };
@@ -335,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn each_cause_is_named_first_when_it_is_the_only_one() {
+    fn each_gate_alone_is_the_only_reason() {
         let now = DateTime::UNIX_EPOCH + Duration::days(1);
         let later = now + Duration::seconds(30);
         type Closing = Box<dyn Fn(&mut Gates)>;
@@ -360,7 +362,7 @@ mod tests {
             (ReasonCode::Scheduled, Box::new(move |g| g.run_at = later), true),
             (ReasonCode::WaitingRetry, Box::new(move |g| g.retry_at = Some(later)), true),
             (ReasonCode::BehindSerializeKey, Box::new(|g| g.ahead_of_key = 2), false),
-            (ReasonCode::HeldByReceiver, Box::new(move |g| g.held_until = Some(later)), true),
+            (ReasonCode::HeldByReceiver, Box::new(move |g| g.quiet_until = Some(later)), true),
             (ReasonCode::RateLimited, Box::new(move |g| g.next_slot_at = Some(later)), true),
             (ReasonCode::ConcurrencyFull, Box::new(|g| g.processing = 50), false),
             (ReasonCode::NoWorker, Box::new(|g| g.workers = 0), false),
@@ -377,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_nothing_holds_is_next() {
+    fn a_job_without_closed_gates_is_next() {
         let now = DateTime::UNIX_EPOCH;
         for status in [JobStatus::Pending, JobStatus::ToBeRetried, JobStatus::Retrying] {
             let answer = explain(&Gates { status, ..open(now) }, now);
@@ -387,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn all_closed_gates_are_named_in_the_order_a_job_meets_them() {
+    fn all_closed_gates_are_listed_in_the_order_in_which_a_job_meets_them() {
         let now = DateTime::UNIX_EPOCH + Duration::days(1);
         let later = now + Duration::seconds(30);
         let gates = Gates {
@@ -398,11 +400,11 @@ mod tests {
             run_at: later,
             retry_at: Some(later),
             ahead_of_key: 1,
-            held_until: Some(later),
+            quiet_until: Some(later),
             next_slot_at: Some(later),
             processing: 50,
             workers: 0,
-            ahead: MOST_AHEAD,
+            ahead: MAX_AHEAD,
             is_unqueued: true,
             ..open(now)
         };
@@ -425,20 +427,20 @@ mod tests {
                 ReasonCode::NotInQueue,
             ]
         );
-        assert_eq!(answer.runs_at, None, "gates that open by hand have no time");
+        assert_eq!(answer.runs_at, None, "gates that people open have no time");
         assert!(answer.reasons.iter().all(|reason| !reason.remedy.is_empty()));
         assert_eq!(answer.reasons[11].detail, "1,000 or more jobs go first.");
     }
 
     #[test]
-    fn one_whose_worker_vanished_says_so() {
+    fn a_job_of_a_lost_worker_says_so() {
         let now = DateTime::UNIX_EPOCH;
         let gates = Gates { status: JobStatus::Processing, is_lost: true, ..open(now) };
         assert_eq!(explain(&gates, now).reasons[0].code, ReasonCode::LeaseLost);
     }
 
     #[test]
-    fn the_latest_of_the_times_is_when_it_runs() {
+    fn it_runs_at_the_latest_of_the_times() {
         let now = DateTime::UNIX_EPOCH;
         let (soon, late) = (now + Duration::seconds(5), now + Duration::seconds(9));
         let gates = Gates { retry_at: Some(soon), next_slot_at: Some(late), ..open(now) };
@@ -446,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_was_called_off_while_it_is_processed_says_whom_it_waits_for() {
+    fn a_job_with_a_cancel_request_waits_for_its_worker() {
         let now = DateTime::UNIX_EPOCH;
         let gates = Gates { status: JobStatus::Processing, cancel_requested_at: Some(now), ..open(now) };
         let answer = explain(&gates, now);

@@ -1,40 +1,40 @@
-//! Groups errors of one cause: the message with everything that varies from case to case taken out.
+//! Groups errors by cause: removes everything from a message that varies between errors of one cause.
 
 use crate::{failure::CauseId, id::IntegrationId};
 
-/// Words of a message that are looked at, and characters of what is left of them: what comes later rarely names the cause.
-const MOST_WORDS: usize = 40;
-const MOST_CHARS: usize = 200;
+/// Words of a message that are read, and characters that are kept of them: what comes later rarely names the cause.
+const MAX_WORDS: usize = 40;
+const MAX_CHARS: usize = 200;
 
-/// The error without numbers, units, times, ids, quoted parts and addresses, each `#`: errors of one cause read alike.
+/// Replaces numbers, units, times, ids, quoted parts and addresses by `#`, so that errors of one cause become equal.
 #[must_use]
 pub fn normalise(message: &str) -> String {
     let unquoted = without_quotes(message);
     let mut words: Vec<String> = Vec::new();
     let mut length = 0;
-    for word in unquoted.split_whitespace().take(MOST_WORDS) {
-        // Where an answer was cut depends on the length of what varies in it.
+    for word in unquoted.split_whitespace().take(MAX_WORDS) {
+        // Where an answer was cut depends on the length of its varying parts.
         if word.ends_with('…') {
             break;
         }
         let reduced = reduce(word);
         let last = words.last().map_or("", String::as_str);
-        // A number's unit, a date's time, one id after another: all of it is one thing that varies.
+        // A number and its unit, a date and its time, several ids in a row: these become one `#`.
         if last.ends_with('#') && (is_unit(&reduced) || reduced.trim_matches(is_frame) == "#") {
             continue;
         }
         length += reduced.len();
         words.push(reduced);
-        if length > MOST_CHARS {
+        if length > MAX_CHARS {
             break;
         }
     }
     words.join(" ")
 }
 
-/// Quoted parts as `#`. Quotes around the keys and values of JSON are only taken away: there they quote everything, the cause too.
+/// Replaces quoted parts by `#`. In JSON, where all keys and values are quoted, including the cause, only the quotes are removed.
 fn without_quotes(message: &str) -> String {
-    let chars: Vec<char> = message.chars().take(4 * MOST_CHARS).collect();
+    let chars: Vec<char> = message.chars().take(4 * MAX_CHARS).collect();
     let mut text = String::with_capacity(chars.len());
     let mut at = 0;
     while let Some(&c) = chars.get(at) {
@@ -43,7 +43,7 @@ fn without_quotes(message: &str) -> String {
             '"' | '`' => Some(c),
             '“' => Some('”'),
             '«' => Some('»'),
-            // An apostrophe stands inside a word.
+            // Inside a word it is an apostrophe.
             '\'' | '‘' if at == 0 || !chars[at - 1].is_alphanumeric() => {
                 Some(if c == '‘' { '’' } else { c })
             }
@@ -71,7 +71,7 @@ fn without_quotes(message: &str) -> String {
     text
 }
 
-/// What stands around a word and is not part of it.
+/// Punctuation around a word.
 fn is_frame(c: char) -> bool {
     !c.is_alphanumeric() && c != '#'
 }
@@ -92,7 +92,7 @@ fn reduce(word: &str) -> String {
     joined(&reduced)
 }
 
-/// A run of letters and digits: an id as a whole, otherwise its numbers taken out.
+/// Appends a run of letters and digits: as `#` if it is an id, otherwise with `#` for each number.
 fn push_part(reduced: &mut String, part: &str) {
     if is_id(part) {
         reduced.push('#');
@@ -110,7 +110,7 @@ fn push_part(reduced: &mut String, part: &str) {
             reduced.push(c);
         }
     }
-    // `350ms`, `1.2kB`: however it is measured.
+    // `350ms`, `1.2kB`: the unit varies as well.
     if let Some(at) = reduced.rfind('#')
         && is_unit(&reduced[at + 1..])
     {
@@ -118,7 +118,7 @@ fn push_part(reduced: &mut String, part: &str) {
     }
 }
 
-/// Numbers that a sign joins are one: dates, times, versions, addresses, ranges.
+/// Merges numbers joined by a sign: dates, times, versions, addresses, ranges.
 fn joined(text: &str) -> String {
     let chars: Vec<char> = text.chars().collect();
     let mut out = String::with_capacity(text.len());
@@ -132,7 +132,7 @@ fn joined(text: &str) -> String {
             {
                 at += 2;
             }
-            // The zone of a time.
+            // The time zone.
             if matches!(chars.get(at..), Some(['z'])) {
                 at += 1;
             }
@@ -201,7 +201,7 @@ fn is_unit(word: &str) -> bool {
     )
 }
 
-/// The word's runs of letters and digits, and each sign between them.
+/// The runs of letters and digits of a word, and each character between them.
 fn split_keeping(word: &str) -> impl Iterator<Item = &str> {
     let mut rest = word;
     std::iter::from_fn(move || {
@@ -217,8 +217,8 @@ fn split_keeping(word: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The cause that an error is of, whichever integration it is: HTTP status and normalised message (FNV-1a, 64 bits). Not a secret and not
-/// a proof: two causes meeting in one group would only be shown together.
+/// The cause of an error, independent of the integration: a hash of HTTP status and normalised message (FNV-1a, 64 bits). It need not be
+/// cryptographic: two causes with the same hash would only be shown together.
 #[must_use]
 pub fn cause_of(response_status: Option<i16>, message: &str) -> CauseId {
     let status = response_status.map_or_else(String::new, |status| status.to_string());
@@ -228,10 +228,10 @@ pub fn cause_of(response_status: Option<i16>, message: &str) -> CauseId {
     }))
 }
 
-/// The short stable name of one cause at one integration. It begins with the cause, so that an index finds both.
+/// The stable id of a cause in one integration. It begins with the cause, so that one index finds both.
 #[must_use]
 pub fn fingerprint(integration_id: IntegrationId, cause: CauseId) -> String {
-    // The random end of a UUIDv7. `recover.sql` writes the same.
+    // The random end of a UUIDv7. `recover.sql` computes the same.
     let id = integration_id.to_string();
     format!("{cause}-{}", &id[id.len() - 12..])
 }
@@ -242,7 +242,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn messages_of_one_cause_read_alike() {
+    fn messages_of_one_cause_become_equal() {
         for (one, other) in [
             ("Order 4711 not found", "order 12 not found"),
             ("timeout after 1.21 s", "timeout after 30.07 s"),
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn causes_are_not_thrown_together() {
+    fn different_causes_stay_different() {
         for (one, other) in [
             ("price missing", "title missing"),
             (r#"{"error":"price missing"}"#, r#"{"error":"title missing"}"#),
@@ -276,7 +276,7 @@ mod tests {
         }
     }
 
-    /// What varies in messages, from a number.
+    /// Fills in varying parts, derived from a number.
     fn filled(template: &str, n: u64) -> String {
         let mixed = n.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let hex = format!("{mixed:016x}");
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn integration_and_status_part_groups_and_the_cause_leads() {
+    fn integration_and_status_separate_groups_and_a_fingerprint_begins_with_the_cause() {
         let (one, other) = (IntegrationId::generate(), IntegrationId::generate());
         let bad = cause_of(Some(400), "bad 1");
         assert_eq!(bad, cause_of(Some(400), "bad 2"));

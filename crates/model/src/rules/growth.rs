@@ -1,12 +1,12 @@
-//! When failures are more than they were: worth a look before a customer calls.
+//! When failures of a group increase, so that somebody should look before an app complains.
 
-/// Fewer in an hour are no trend.
-const LEAST: i64 = 20;
+/// Fewer failures in an hour are no trend.
+const MIN_FAILURES: i64 = 20;
 
 /// At least twenty failed attempts in the last hour, and twice as many as in the hour before.
 #[must_use]
 pub fn is_growing(last_hour: i64, hour_before: i64) -> bool {
-    last_hour >= LEAST && last_hour / 2 >= hour_before
+    last_hour >= MIN_FAILURES && last_hour / 2 >= hour_before
 }
 
 #[cfg(test)]
@@ -14,7 +14,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn many_and_twice_as_many_as_before() {
+    fn growing_means_many_failures_and_twice_as_many_as_before() {
         for (last_hour, hour_before, grows) in [
             (420, 12, true),
             (20, 0, true),

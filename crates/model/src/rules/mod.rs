@@ -1,4 +1,4 @@
-//! Pure decisions: everything they need is passed in, the time too.
+//! Pure decisions: everything they need is passed in, including the time.
 
 pub mod backoff;
 pub mod breaker;

@@ -1,5 +1,5 @@
-//! Which filters have an index of their own, and what must stand beside those that have none: a list is a page, not a search through ten
-//! million rows that ends in a time-out.
+//! Which filters have an index, and which need another filter with them: a list reads one page, and must not search through ten million rows until
+//! it times out.
 
 use crate::{
     filter::{Age, JobFilter},
@@ -8,32 +8,32 @@ use crate::{
 };
 use chrono::{DateTime, TimeDelta, Utc};
 
-/// What makes any other filter cheap, for the sentence that asks for it.
+/// Filters that make any other cheap, for error messages.
 const CHEAP: &str = "integration_id, correlation_id, batch_id, record_type with record_id, fingerprint, status=processing, \
      status=to_be_retried, status=retrying, or max_age of up to 1h";
-/// The same of dead letters, which are indexed by app as well and have no other status.
+/// The same for dead letters, which are also indexed by app and have no other status.
 const CHEAP_OF_DEAD: &str = "integration_id, app_id, correlation_id, batch_id, record_type with record_id, fingerprint, or max_age of \
      up to 1h";
 
-/// Those that have none.
+/// Filters without an index.
 const COSTLY: [&str; 5] = ["attempt_min", "attempt_max", "response_status", "worker_id", "payload"];
 
-/// What a filter of this name needs beside it, in words: nothing, if an index serves it.
+/// Which other filters this one needs, as a sentence. `None`: it has an index.
 #[must_use]
 pub fn companions(name: &str, is_dead: bool) -> Option<String> {
-    // Those of dead letters are indexed.
+    // The response status of dead letters is indexed.
     if !COSTLY.contains(&name) || (is_dead && name == "response_status") {
         return None;
     }
     let cheap = if is_dead { CHEAP_OF_DEAD } else { CHEAP };
-    let beside = if name == "response_status" { ", or status=failed" } else { "" };
-    Some(format!("has no index of its own and needs another filter beside it: {cheap}{beside}"))
+    let also = if name == "response_status" { ", or status=failed" } else { "" };
+    Some(format!("has no index of its own and needs another filter with it: {cheap}{also}"))
 }
 
-/// Which filters stand without what would make them cheap.
+/// Refuses filters without an index, unless another one makes them cheap.
 ///
 /// # Errors
-/// Each of them, with what may stand beside it.
+/// Each of them, with the filters that may accompany it.
 pub fn check(filter: &JobFilter, now: DateTime<Utc>) -> Result<(), Faults> {
     let mut faults = Faults::default();
     if is_narrow(filter, now) {
@@ -58,15 +58,15 @@ pub fn check(filter: &JobFilter, now: DateTime<Utc>) -> Result<(), Faults> {
     faults.into_result()
 }
 
-/// Whether a list of these can begin with the oldest. What is finished is kept by the day of its end, so that the oldest of a day stand
-/// behind all that came before it, unless something says since when they were accepted.
+/// Whether a list with this filter can be sorted oldest first. Finished jobs are partitioned by the day of their end, so finding the oldest would
+/// scan all partitions, unless the filter has a lower bound of the creation time.
 #[must_use]
 pub fn may_begin_with_oldest(filter: &JobFilter) -> bool {
     let ends = matches!(filter.status, None | Some(JobStatus::Completed | JobStatus::Cancelled));
     !ends || filter.created_after.is_some() || filter.max_age.is_some() || filter.fingerprint.is_some()
 }
 
-/// Whether an index leads to few rows, or a start in time bounds how far back is read.
+/// Whether an index leads to few rows, or a recent start bounds the range that is read.
 fn is_narrow(filter: &JobFilter, now: DateTime<Utc>) -> bool {
     let an_hour_ago = now - Age::HOUR.delta() - TimeDelta::seconds(5);
     let since = filter.at(now).created_after.max(filter.finished_after);
@@ -94,18 +94,18 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_without_an_index_needs_one_beside_it_and_the_refusal_names_some() {
+    fn a_filter_without_an_index_needs_another_and_the_fault_names_some() {
         let faults = check(&costly(), Utc::now()).unwrap_err();
         let names: Vec<&str> = faults.0.iter().map(|fault| fault.pointer.as_str()).collect();
         assert_eq!(names, ["attempt_min", "response_status", "worker_id"]);
-        for beside in ["integration_id", "status=processing", "status=to_be_retried", "status=retrying"] {
-            assert!(faults.0.iter().all(|fault| fault.detail.contains(beside)), "{beside}");
+        for other in ["integration_id", "status=processing", "status=to_be_retried", "status=retrying"] {
+            assert!(faults.0.iter().all(|fault| fault.detail.contains(other)), "{other}");
         }
         assert!(faults.0[1].detail.contains("status=failed"));
     }
 
     #[test]
-    fn a_refusal_among_dead_letters_names_what_helps_there() {
+    fn the_fault_for_dead_letters_names_filters_of_dead_letters() {
         let dead = JobFilter { status: Some(JobStatus::Failed), ..costly() };
         let faults = check(&dead, Utc::now()).unwrap_err();
         assert!(!faults.0.is_empty());
@@ -118,7 +118,7 @@ mod tests {
     fn each_of_these_makes_it_cheap() {
         let text = |text: &str| Some(text.to_owned());
         let now = Utc::now();
-        for beside in [
+        for filter in [
             JobFilter { integration_id: Some(IntegrationId::generate()), ..costly() },
             JobFilter { correlation_id: text("c"), ..costly() },
             JobFilter { record_type: text("product"), record_id: text("1"), ..costly() },
@@ -129,9 +129,9 @@ mod tests {
             JobFilter { created_after: Some(now - TimeDelta::minutes(10)), ..costly() },
             JobFilter { status: Some(JobStatus::Failed), app_id: Some(AppId::generate()), ..costly() },
         ] {
-            assert_eq!(check(&beside, now), Ok(()), "{beside:?}");
+            assert_eq!(check(&filter, now), Ok(()), "{filter:?}");
         }
-        for beside in [
+        for filter in [
             JobFilter { status: Some(JobStatus::Completed), ..costly() },
             JobFilter { status: Some(JobStatus::Pending), ..costly() },
             JobFilter { max_age: "2h".parse().ok(), ..costly() },
@@ -139,7 +139,7 @@ mod tests {
             JobFilter { record_id: text("1"), ..costly() },
             JobFilter { app_id: Some(AppId::generate()), ..costly() },
         ] {
-            assert!(check(&beside, now).is_err(), "{beside:?}");
+            assert!(check(&filter, now).is_err(), "{filter:?}");
         }
     }
 
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_of_dead_letters_have_an_index_and_filters_of_old_stay_as_they_are() {
+    fn the_status_of_dead_letters_has_an_index_and_error_and_attempt_need_no_other_filter() {
         let dead = JobFilter {
             status: Some(JobStatus::Failed),
             response_status: "503".parse().ok(),

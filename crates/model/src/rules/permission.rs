@@ -1,35 +1,35 @@
-//! Which role may do what. The API's extractors and the console's server functions ask here and nowhere else.
+//! Which role may do what. The API's extractors and the console's server functions decide only by this.
 
 use crate::actor::Role;
 
-/// Something an actor may be allowed to do. An actor bound to an app is allowed it for that app alone.
+/// What an actor may be allowed to do. For an actor bound to an app, only for that app.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Permission {
     /// See apps, integrations, jobs, records, dead letters, re-syncs, gauges.
     Read,
-    /// See jobs: of those who make them, their own.
+    /// See jobs; producers only those of their app.
     ReadJobs,
     /// See the audit log, users, keys, workers, rate limits of the deployment.
     ReadDeployment,
-    /// Make, change and delete apps and integrations; pause, resume, limits, secrets.
+    /// Create, change and delete apps and integrations; pause, resume, limits, secrets.
     Configure,
-    /// See payloads and answers with the secrets in them: over the API at once, in the console by an act of its own that is recorded.
+    /// See payloads and answers unmasked: through the API always, in the console after a step that is recorded in the audit log.
     ReadUnmasked,
     /// Requeue and cancel jobs and dead letters.
     SteerJobs,
-    /// Keep views of the list of jobs, pin them, let them alert.
+    /// Save views of the list of jobs, pin them, set alerts.
     SaveViews,
-    /// Delete dead letters.
+    /// Purge dead letters.
     Purge,
-    /// Ask for a re-sync and steer it.
+    /// Start, pause, resume and cancel re-syncs.
     Resync,
     /// Send events and jobs.
     Produce,
     /// Take assignments and report on them.
     Work,
-    /// Users, keys, portal links.
+    /// Manage users and keys.
     ManageAccess,
-    /// Open the operators' pages.
+    /// Open the console.
     OpenConsole,
 }
 
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_but_the_operator_configures_purges_or_manages_access() {
+    fn only_operators_configure_purge_and_manage_access() {
         for role in Role::ALL {
             for permission in [Permission::Configure, Permission::Purge, Permission::ManageAccess] {
                 assert_eq!(is_allowed(role, permission), role == Role::Operator, "{role} {permission:?}");
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_are_for_operators_and_those_who_sent_them() {
+    fn only_operators_and_producers_see_secrets() {
         for role in Role::ALL {
             let may = matches!(role, Role::Operator | Role::Producer);
             assert_eq!(is_allowed(role, Permission::ReadUnmasked), may, "{role}");

@@ -1,25 +1,25 @@
-//! Which moves a job's status may make. Every statement that moves one is guarded by this table.
+//! The allowed changes of a job's status. Every statement that changes one is guarded accordingly.
 
 use crate::job::JobStatus;
 
 /// Whether a job may go from one status to the other.
 ///
-/// `retrying` is `to_be_retried` whose time has come: it is shown, never stored, and moves like it.
+/// `retrying` is `to_be_retried` that is due: it is shown, never stored, and changes in the same way.
 #[must_use]
 pub fn is_allowed(from: JobStatus, to: JobStatus) -> bool {
     use JobStatus::{Cancelled, Completed, Failed, Pending, Processing, Retrying, ToBeRetried};
     match (from, to) {
         // A claim; a cancel.
         (Pending, Processing | Cancelled) => true,
-        // A result; a lost lease; a claim given back (pending or to be retried, as before).
+        // A result; a lost lease; a release (to pending or to be retried, as before).
         (Processing, Completed | ToBeRetried | Failed | Cancelled | Pending) => true,
-        // A claim; a cancel; a requeue, which begins anew.
+        // A claim; a cancel; a requeue, which starts again with all attempts.
         (ToBeRetried | Retrying, Processing | Cancelled | Pending) => true,
         // Time passes.
         (ToBeRetried, Retrying) => true,
         // A requeue; purging leaves no status.
         (Failed | Cancelled, Pending) => true,
-        // A dead letter whose work a live twin has taken over.
+        // A dead letter whose work was taken over by a live job of the same deduplication id.
         (Failed, Cancelled) => true,
         _ => false,
     }
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn actions_are_offered_where_they_work() {
+    fn actions_are_offered_where_they_are_possible() {
         for (status, requeue, cancel) in [
             (Pending, false, true),
             (Processing, false, true),

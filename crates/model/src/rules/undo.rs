@@ -111,7 +111,9 @@ pub fn repeat(entry: &AuditEntry) -> Option<UndoAction> {
         "integration.update" => update_integration(entry, after),
         "app.update" => Some(UndoAction::UpdateApp(id(entry)?, changes(after)?)),
         "user.update" => Some(UndoAction::UpdateUser(id(entry)?, changes(after)?)),
-        "resync.start" => Some(UndoAction::StartResync(id(entry)?, serde_json::from_value(after?.clone()).ok()?)),
+        "resync.start" => {
+            Some(UndoAction::StartResync(id(entry)?, serde_json::from_value(after?.clone()).ok()?))
+        }
         "job.requeue" => Some(UndoAction::RequeueJob(id(entry)?)),
         action => {
             let subject = bulk_subject(action)?;

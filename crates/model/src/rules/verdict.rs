@@ -1,4 +1,4 @@
-//! What an external system's answer means (the table of the contract's section 4). Pure: answer in, decision out.
+//! What an external system's answer means for a job.
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -9,17 +9,17 @@ use std::time::Duration;
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum ErrorKind {
-    /// Tried again.
+    /// It is retried.
     Retryable,
-    /// Given up at once.
+    /// Dead-lettered at once.
     NotRetryable,
-    /// Given up after the last attempt.
+    /// Dead-lettered after the last attempt.
     RetriesExceeded,
-    /// The attempt took longer than it may; tried again.
+    /// The attempt exceeded its time limit; it is retried.
     Timeout,
-    /// The processes that did it vanished three times in a row. Of a program's own jobs alone: a delivery is tried again.
+    /// Its lease was lost three times in a row. Only for a program's own jobs: deliveries are retried.
     WorkerLost,
-    /// Called off: not begun before it expired.
+    /// Cancelled because it expired before it began.
     Expired,
 }
 
@@ -55,37 +55,37 @@ impl std::str::FromStr for ErrorKind {
     }
 }
 
-/// What came back.
+/// What an attempt got as an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// An HTTP response.
     Response {
         /// Its status code.
         status: u16,
-        /// Its `Retry-After`, as it was written.
+        /// Its `Retry-After` header, unparsed.
         retry_after: Option<String>,
     },
-    /// No response within the attempt's time.
+    /// No response within the attempt's time limit.
     TimedOut,
     /// No connection, or it broke.
     ConnectionFailed,
-    /// The address may not be reached.
+    /// Sending to the address is not allowed.
     Forbidden,
 }
 
-/// What follows.
+/// What follows for the job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The job is done.
     Completed,
-    /// Try again, not before `at_least` has passed.
+    /// Retry, no sooner than after `at_least`.
     Retry {
         /// Retryable or timeout.
         kind: ErrorKind,
         /// What `Retry-After` asks for, capped at 24 h.
         at_least: Option<Duration>,
         /// 429: nothing may be sent to this integration until then.
-        holds_integration: bool,
+        quiets_integration: bool,
     },
     /// A dead letter at once.
     GiveUp {
@@ -94,15 +94,15 @@ pub enum Verdict {
     },
 }
 
-/// The longest `Retry-After` that is honoured.
-pub const RETRY_AFTER_CAP: Duration = Duration::from_secs(24 * 60 * 60);
-/// How long a 429 without `Retry-After` holds the integration.
-pub const HOLD_WITHOUT_RETRY_AFTER: Duration = Duration::from_secs(1);
+/// A longer `Retry-After` is shortened to this.
+pub const MAX_RETRY_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
+/// How long the integration is quiet after a 429 without `Retry-After`.
+pub const QUIET_WITHOUT_RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// Judges an answer.
+/// Decides what an answer means.
 #[must_use]
 pub fn judge(answer: &Answer, now: DateTime<Utc>) -> Verdict {
-    let retry = |kind, at_least, holds_integration| Verdict::Retry { kind, at_least, holds_integration };
+    let retry = |kind, at_least, quiets_integration| Verdict::Retry { kind, at_least, quiets_integration };
     match answer {
         Answer::TimedOut => retry(ErrorKind::Timeout, None, false),
         Answer::ConnectionFailed => retry(ErrorKind::Retryable, None, false),
@@ -111,27 +111,27 @@ pub fn judge(answer: &Answer, now: DateTime<Utc>) -> Verdict {
             let asked = || retry_after.as_deref().and_then(|text| parse_retry_after(text, now));
             match status {
                 200..=299 => Verdict::Completed,
-                429 => retry(ErrorKind::Retryable, Some(asked().unwrap_or(HOLD_WITHOUT_RETRY_AFTER)), true),
+                429 => retry(ErrorKind::Retryable, Some(asked().unwrap_or(QUIET_WITHOUT_RETRY_AFTER)), true),
                 408 | 425 | 500..=599 => retry(ErrorKind::Retryable, asked(), false),
                 410 => Verdict::GiveUp { pauses_integration: true },
-                // 3xx is never followed; everything else says that the request itself is wrong.
+                // Redirects are never followed; everything else means that the request itself is wrong.
                 _ => Verdict::GiveUp { pauses_integration: false },
             }
         }
     }
 }
 
-/// `Retry-After` as RFC 9110 10.2.3 writes it: seconds, or an HTTP date. Capped at 24 h; a date in the past asks for nothing.
+/// Parses `Retry-After` (RFC 9110, 10.2.3): seconds, or an HTTP date. At most 24 h; a date in the past is zero.
 fn parse_retry_after(text: &str, now: DateTime<Utc>) -> Option<Duration> {
     let text = text.trim();
     let asked = if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) {
-        // More digits than a u64 holds ask for more than the cap.
+        // More digits than fit into a u64 exceed the maximum.
         Duration::from_secs(text.parse().unwrap_or(u64::MAX))
     } else {
         let at = DateTime::<Utc>::from(httpdate::parse_http_date(text).ok()?);
         (at - now).to_std().unwrap_or(Duration::ZERO)
     };
-    Some(asked.min(RETRY_AFTER_CAP))
+    Some(asked.min(MAX_RETRY_AFTER))
 }
 
 #[cfg(test)]
@@ -147,11 +147,11 @@ mod tests {
     }
 
     #[test]
-    fn every_row_of_the_contracts_table() {
-        let retry = |seconds: Option<u64>, holds_integration| Verdict::Retry {
+    fn each_status_has_its_verdict() {
+        let retry = |seconds: Option<u64>, quiets_integration| Verdict::Retry {
             kind: ErrorKind::Retryable,
             at_least: seconds.map(Duration::from_secs),
-            holds_integration,
+            quiets_integration,
         };
         for (status, retry_after, verdict) in [
             (200, None, Verdict::Completed),
@@ -181,8 +181,8 @@ mod tests {
     }
 
     #[test]
-    fn no_answer_is_judged_too() {
-        let retry = |kind| Verdict::Retry { kind, at_least: None, holds_integration: false };
+    fn a_missing_answer_has_a_verdict_too() {
+        let retry = |kind| Verdict::Retry { kind, at_least: None, quiets_integration: false };
         assert_eq!(judge(&Answer::TimedOut, now()), retry(ErrorKind::Timeout));
         assert_eq!(judge(&Answer::ConnectionFailed, now()), retry(ErrorKind::Retryable));
         assert_eq!(judge(&Answer::Forbidden, now()), Verdict::GiveUp { pauses_integration: false });

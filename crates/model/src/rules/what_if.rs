@@ -1,39 +1,39 @@
-//! What would become of a backlog under another limit.
+//! How fast a backlog would clear under another limit.
 
 use crate::rate_limit::RateLimit;
 
-/// The answer, as honest as the numbers are.
+/// An estimate for a backlog.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum WhatIf {
     /// Nothing waits.
     Nothing,
-    /// It is done in so many seconds, about: what comes in meanwhile goes on coming in as it does now.
+    /// It clears in about so many seconds, if jobs keep coming in as now.
     Drains {
         /// Until nothing is left.
         seconds: i64,
-        /// How much comes in is not known: it takes at least that long.
+        /// The rate of new jobs is not known, so it takes at least that long.
         at_least: bool,
     },
-    /// More comes in than the limit lets go.
+    /// More jobs come in than the limit allows.
     Never {
-        /// Jobs a second that come in.
+        /// New jobs a second.
         arriving: f64,
     },
 }
 
-/// What would become of so many jobs left, with so many coming in a minute, under this limit. Each job counts as one request.
+/// Estimates how fast `outstanding` jobs clear under this limit. Each job counts as one request.
 #[must_use]
 pub fn what_if(outstanding: i64, accepted_per_minute: Option<i64>, limit: RateLimit) -> WhatIf {
     if outstanding <= 0 {
         return WhatIf::Nothing;
     }
-    let lets_go = 1_000_000.0 / limit.emission_us() as f64;
+    let sent = 1_000_000.0 / limit.emission_us() as f64;
     let arriving = accepted_per_minute.unwrap_or(0).max(0) as f64 / 60.0;
-    if arriving >= lets_go {
+    if arriving >= sent {
         return WhatIf::Never { arriving };
     }
-    let seconds = (outstanding as f64 / (lets_go - arriving)).ceil();
-    // Ten years at the most: beyond that it is no number.
+    let seconds = (outstanding as f64 / (sent - arriving)).ceil();
+    // Ten years at most: larger numbers are meaningless.
     WhatIf::Drains { seconds: seconds.min(315_360_000.0) as i64, at_least: accepted_per_minute.is_none() }
 }
 
@@ -42,12 +42,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_backlog_drains_by_what_the_limit_lets_go_less_what_comes_in() {
+    fn a_backlog_drains_by_the_limit_minus_new_jobs() {
         let per_second = |requests| RateLimit { requests, per_seconds: 1 };
         let drains = |seconds| WhatIf::Drains { seconds, at_least: false };
         for (outstanding, accepted, limit, want) in [
             (0, Some(600), per_second(1), WhatIf::Nothing),
-            // 94 of 100 of the limit are used.
+            // 94 % of the limit is used.
             (10_000, Some(0), per_second(20), drains(530)),
             (10_000, None, per_second(20), WhatIf::Drains { seconds: 530, at_least: true }),
             (10_000, Some(600), per_second(20), drains(1_128)),

@@ -72,7 +72,7 @@ impl JobError {
             }
             Kind::NotRetryable => Verdict::GiveUp { pauses_integration: false },
             Kind::Retryable { after } => {
-                Verdict::Retry { kind: ErrorKind::Retryable, at_least: after, holds_integration: false }
+                Verdict::Retry { kind: ErrorKind::Retryable, at_least: after, quiets_integration: false }
             }
         };
         Outcome::Failed {

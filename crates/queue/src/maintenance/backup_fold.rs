@@ -1,7 +1,7 @@
 //! Folds job counters in processes that do not lead, when deltas have piled up.
 
 use super::{MaintenanceHealth, run::with_causes};
-use crate::store::stats::fold;
+use crate::store::counts::fold;
 use sqlx::PgPool;
 use std::time::Duration;
 use tokio::time::sleep;

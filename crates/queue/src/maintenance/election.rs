@@ -3,9 +3,8 @@
 use crate::{
     error::QueueError,
     pool,
-    store::leader::{self, Term},
+    store::leader::{self, Candidate, Term},
 };
-use model::id::WorkerId;
 use sqlx::{Connection as _, PgConnection, PgPool};
 use std::time::Duration;
 use tokio::time::timeout;
@@ -16,13 +15,13 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 /// A process's part in the election.
 pub(super) struct Election {
     pool: PgPool,
-    holder: WorkerId,
+    candidate: Candidate,
     connection: Option<PgConnection>,
 }
 
 impl Election {
-    pub(super) fn new(pool: PgPool, holder: WorkerId) -> Self {
-        Self { pool, holder, connection: None }
+    pub(super) fn new(pool: PgPool, candidate: Candidate) -> Self {
+        Self { pool, candidate, connection: None }
     }
 
     /// Closes the connection.
@@ -33,10 +32,10 @@ impl Election {
         }
     }
 
-    /// Becomes the leader, if there is none.
+    /// Becomes the leader, if there is none or one with fewer services.
     pub(super) async fn acquire(&mut self, lease: Duration) -> Result<Option<Term>, QueueError> {
         let mut connection = self.connection().await?;
-        let acquired = with_timeout(leader::acquire(&mut connection, self.holder, lease)).await;
+        let acquired = with_timeout(leader::acquire(&mut connection, self.candidate, lease)).await;
         self.keep_sound(connection, &acquired);
         acquired
     }

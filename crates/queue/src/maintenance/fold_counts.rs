@@ -3,7 +3,7 @@
 use super::Service;
 use crate::{
     error::QueueError,
-    store::{leader::Term, stats::fold},
+    store::{counts::fold, leader::Term},
 };
 use async_trait::async_trait;
 use sqlx::PgPool;

@@ -9,7 +9,7 @@ use crate::{
     error::QueueError,
     pool,
     store::{
-        leader::{self, Term},
+        leader::{self, Candidate, Term},
         partitions,
     },
 };
@@ -68,7 +68,8 @@ impl Maintenance {
         services.iter().for_each(|service| service.watch(&health));
         tokio::spawn(fold_when_many(pool.clone(), health.clone(), token.clone()));
         let pool = pool::background(&pool, "headgate maintenance", CONNECTIONS);
-        let election = Election::new(pool.clone(), holder);
+        let candidate = Candidate { holder, services: services.len().try_into().unwrap_or(i16::MAX) };
+        let election = Election::new(pool.clone(), candidate);
         let maintenance =
             Self { pool, election, services, health: health.clone(), lease: config.leader_lease, token };
         MaintenanceHandle { health, task: tokio::spawn(maintenance.run()) }

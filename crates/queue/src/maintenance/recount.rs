@@ -8,12 +8,12 @@ use crate::{
     error::QueueError,
     pool,
     store::{
-        leader::Term,
-        stats::{
+        counts::{
             recount::{Proof, next_app, next_integration, prove_in_sync, prove_jobs, prove_records},
             recount_failures::{next_cause, prove_failures},
             recounts::{self, Round},
         },
+        leader::Term,
     },
 };
 use async_trait::async_trait;

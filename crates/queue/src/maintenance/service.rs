@@ -1,9 +1,8 @@
 //! The trait of a service, and the engine's own services.
 
 use super::{
-    Breakers, CountViews, DeletedRecords, Expiry, Failures, FoldCounts, LeaseRecovery, LimitUse,
-    MaintenanceHealth, Partitions, Promote, Recount, Reindex, Retention, Rollup, RunOperations, Sample, Tidy,
-    Vacuum,
+    Breakers, DeletedRecords, Deletions, Expiry, FoldCounts, LeaseRecovery, MaintenanceHealth, Partitions,
+    Promote, Recount, Reindex, Retention, Tidy, Vacuum,
 };
 use crate::{config::EngineConfig, error::QueueError, store::leader::Term};
 use async_trait::async_trait;
@@ -57,14 +56,9 @@ pub fn engine_services(config: &EngineConfig) -> Vec<Arc<dyn Service>> {
         Arc::new(Promote::default()),
         Arc::new(LeaseRecovery::new(config)),
         Arc::new(Breakers),
+        Arc::new(Deletions),
         Arc::new(Expiry::default()),
         Arc::new(FoldCounts::default()),
-        Arc::new(Rollup::default()),
-        Arc::new(Failures::default()),
-        Arc::new(Sample::default()),
-        Arc::new(LimitUse),
-        Arc::new(RunOperations),
-        Arc::new(CountViews),
         Arc::new(Partitions),
         Arc::new(Retention::new(config.retentions)),
         Arc::new(DeletedRecords::new(config.retentions)),

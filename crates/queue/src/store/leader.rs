@@ -18,24 +18,42 @@ pub struct Term {
     pub number: i64,
 }
 
-/// Becomes the leader when there is none, or when its lease has ended.
+/// A process that wants to lead.
+#[derive(Clone, Copy, Debug)]
+pub struct Candidate {
+    pub holder: WorkerId,
+    /// How many services it runs.
+    pub services: i16,
+}
+
+impl From<WorkerId> for Candidate {
+    /// One that never takes over from a living leader.
+    fn from(holder: WorkerId) -> Self {
+        Self { holder, services: 0 }
+    }
+}
+
+/// Becomes the leader when there is none, when its lease has ended, or when it runs fewer services than the candidate.
 pub async fn acquire(
     conn: &mut PgConnection,
-    holder: WorkerId,
+    candidate: impl Into<Candidate>,
     lease: Duration,
 ) -> Result<Option<Term>, QueueError> {
+    let Candidate { holder, services } = candidate.into();
     // On conflict the end is computed again, after the wait for the row lock: `excluded.expires_at` would be too early by that wait.
     let number = sqlx::query_scalar!(
         r#"
-        insert into headgate.leader as l (holder, term, expires_at)
-        values ($1, 1, clock_timestamp() + make_interval(secs => $2))
+        insert into headgate.leader as l (holder, term, services, expires_at)
+        values ($1, 1, $3, clock_timestamp() + make_interval(secs => $2))
         on conflict (is_only) do update
-        set holder = excluded.holder, term = l.term + 1, expires_at = clock_timestamp() + make_interval(secs => $2)
-        where l.expires_at <= clock_timestamp()
+        set holder = excluded.holder, term = l.term + 1, services = excluded.services,
+            expires_at = clock_timestamp() + make_interval(secs => $2)
+        where l.expires_at <= clock_timestamp() or l.services < excluded.services
         returning term
         "#,
         holder as WorkerId,
         lease.as_secs_f64(),
+        services,
     )
     .fetch_optional(conn)
     .await?;

@@ -28,7 +28,7 @@ pub async fn paused(
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ViewEvent {
+pub enum ViewEvent {
     /// The threshold is reached.
     Alert,
     /// It no longer is.
@@ -36,7 +36,7 @@ pub(crate) enum ViewEvent {
 }
 
 /// The alert of a shared view begins or ends. The feed keeps the name that the view has now.
-pub(crate) async fn view_alert(
+pub async fn view_alert(
     conn: &mut PgConnection,
     event: ViewEvent,
     name: &str,

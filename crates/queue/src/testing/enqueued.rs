@@ -6,12 +6,6 @@ use crate::{
     job::{self, Job},
     store::jobs,
 };
-use model::{
-    actor::Scope,
-    filter::JobFilter,
-    job::JobStatus,
-    page::{MAX_LIMIT, PageRequest},
-};
 
 /// A job that was enqueued and has not started.
 #[derive(Clone, Debug)]
@@ -28,18 +22,12 @@ impl TestKit {
     /// # Panics
     /// When a payload does not parse.
     pub async fn enqueued<J: Job>(&self) -> Result<Vec<Enqueued<J>>, QueueError> {
-        let filter = JobFilter {
-            job_type: Some(J::JOB_TYPE.to_owned()),
-            status: Some(JobStatus::Pending),
-            ..JobFilter::default()
-        };
-        let page = PageRequest { after: None, limit: MAX_LIMIT };
-        let found = jobs::list(&self.pool, Scope::AllApps, &filter, page).await?;
+        let found = jobs::pending(&self.pool, J::JOB_TYPE).await?;
         let read = |job: model::job::Job| match job::payload::<J>(job.payload.as_ref()) {
             Ok(payload) => Enqueued { payload, job },
             Err(error) => panic!("job {}: {error}", job.id),
         };
-        Ok(found.items.into_iter().rev().map(read).collect())
+        Ok(found.into_iter().map(read).collect())
     }
 
     /// The one waiting job of this type that matches the closure.

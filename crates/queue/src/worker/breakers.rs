@@ -176,7 +176,7 @@ fn judge(finished: &Finished) -> Option<bool> {
         Ending::Completed { how, .. } => (*how != Completion::Unchanged).then_some(false),
         Ending::Retried { failure, .. } | Ending::Dead { failure, .. } => match failure.verdict {
             Verdict::Completed => Some(false),
-            Verdict::Retry { holds_integration, .. } => (!holds_integration).then_some(true),
+            Verdict::Retry { quiets_integration, .. } => (!quiets_integration).then_some(true),
             // Without a response nothing was sent: the address is not allowed, or the integration is gone.
             Verdict::GiveUp { .. } => failure.response.is_some().then_some(false),
         },

@@ -140,7 +140,7 @@ async fn run(shared: &Shared, attempt: &Attempt) -> Ended {
 
 /// A failure found by the engine itself.
 pub(super) fn failure(kind: ErrorKind, message: String) -> Failure {
-    let verdict = Verdict::Retry { kind, at_least: None, holds_integration: false };
+    let verdict = Verdict::Retry { kind, at_least: None, quiets_integration: false };
     Failure { verdict, message, response: None, sent_body: None, exchange: None }
 }
 
@@ -241,7 +241,7 @@ pub(super) fn ending_of_failure(
 fn quiet_asked_for(ending: &Ending) -> Option<Duration> {
     let (Ending::Retried { failure, .. } | Ending::Dead { failure, .. }) = ending else { return None };
     match failure.verdict {
-        Verdict::Retry { at_least, holds_integration: true, .. } => at_least,
+        Verdict::Retry { at_least, quiets_integration: true, .. } => at_least,
         _ => None,
     }
 }
@@ -326,7 +326,7 @@ mod tests {
         let retry = |kind, seconds: Option<u64>| Verdict::Retry {
             kind,
             at_least: seconds.map(Duration::from_secs),
-            holds_integration: false,
+            quiets_integration: false,
         };
         let backoff = Backoff { jitter: 0.0, ..Backoff::default() };
         let waits = Waits { backoff, source: "the retry schedule" };

@@ -2,13 +2,11 @@
 //!
 //! They are for people and decide nothing. So a killed process may lose its last second, and the finishing statement need not carry them.
 
+use crate::store::counts::latency::NO_ANSWER;
 use crate::{
     store::{
+        counts::latency::{Spans, append},
         jobs::{Ending, Response},
-        stats::{
-            answers::NO_ANSWER,
-            latency::{Spans, append},
-        },
     },
     worker::{finisher::Finished, shared::Shared},
 };

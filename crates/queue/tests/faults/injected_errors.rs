@@ -1,16 +1,14 @@
 //! A deadlock or a unique violation in each loop, once every few times it writes.
 
 use crate::support::{Children, Database, Excused, Judge, Plan, Shape, World, rounds, seeded};
+use insight::store::operations::{self, BulkStart};
 use model::{
     actor::{Actor, ActorKind, Role},
     filter::JobFilter,
     id::IntegrationId,
     operation::{BulkAction, BulkOutcome, BulkStarted, BulkSubject, NewBulk},
 };
-use queue::store::{
-    jobs::JobSpec,
-    operations::{self, BulkStart},
-};
+use queue::store::jobs::JobSpec;
 use rand::{Rng as _, rngs::StdRng};
 use sqlx::Executor as _;
 

@@ -71,7 +71,7 @@ impl AttemptHandler for Fouler {
             "foul failure" => failed(Verdict::Retry {
                 kind: ErrorKind::Retryable,
                 at_least: Some(Duration::MAX),
-                holds_integration: false,
+                quiets_integration: false,
             }),
             "foul refusal" => failed(Verdict::GiveUp { pauses_integration: false }),
             "panics" => panic!("{}", foul()),

@@ -22,9 +22,9 @@ use axum::{
 };
 use chrono::{DateTime, TimeDelta, Utc};
 use futures::{Stream, stream};
+use insight::live::LiveState;
 use model::{actor::Scope, id::IntegrationId, opened::Opened};
 use opened::OpenThing;
-use queue::live::LiveState;
 use serde::Deserialize;
 use std::{convert::Infallible, sync::Arc, time::Duration};
 use tokio::sync::watch;

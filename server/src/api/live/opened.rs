@@ -4,15 +4,17 @@ use crate::{api::problem::Problem, state::AppState};
 use access::CredentialWatch;
 use axum::{http::StatusCode, response::sse::Event};
 use futures::{Stream, stream};
+use insight::store::explain;
+use insight::{
+    live::{Audience, Versions},
+    store::{operations, stats},
+};
 use model::{
     actor::Actor,
-    opened::{ExplainedJob, Opened, LiveUpdate},
+    opened::{ExplainedJob, LiveUpdate, Opened},
     rules::masking::Sensitive,
 };
-use queue::{
-    live::{Audience, Versions},
-    store::{clock, jobs, operations, stats},
-};
+use queue::store::{clock, jobs};
 use serde::Serialize;
 use std::{convert::Infallible, sync::Arc, time::Duration};
 use tokio::time::{sleep, timeout};
@@ -111,7 +113,7 @@ async fn read_now(state: &AppState, audience: Audience, opened: Opened) -> Resul
     match opened {
         Opened::Job(id) => {
             let detail = masked(state, audience, jobs::get(pool, scope, id).await?).await?;
-            let explanation = jobs::explain(pool, scope, id).await?;
+            let explanation = explain::explain(pool, scope, id).await?;
             json(LiveUpdate { at, now: ExplainedJob { detail, explanation } })
         }
         Opened::Integration(id) => json(LiveUpdate { at, now: stats::gauge(pool, scope, id).await? }),
@@ -123,7 +125,7 @@ async fn read_now(state: &AppState, audience: Audience, opened: Opened) -> Resul
 }
 
 async fn masked<T: Sensitive>(state: &AppState, audience: Audience, mut what: T) -> Result<T, Problem> {
-    what.keep_inside_from(audience.role);
+    what.hide_internals(audience.role);
     Ok(state.delivery.masked(what).await?.0)
 }
 

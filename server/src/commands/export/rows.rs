@@ -67,7 +67,7 @@ async fn dead_letters(
     };
     let mut page = PageRequest { limit: MAX_LIMIT, after: None };
     loop {
-        let found = queue::store::dead_letters::list(&delivery.pool, wanted.scope, &filter, page).await?;
+        let found = insight::store::dead_letters::list(&delivery.pool, wanted.scope, &filter, page).await?;
         for dead_letter in &found.items {
             out.row(dead_letter, &DEAD_LETTERS)?;
         }

@@ -2,10 +2,10 @@ use super::{Answer, Client};
 use access::{Access, AdminKey};
 use chrono::{DateTime, Utc};
 use delivery::{Delivery, DeliveryConfig, MasterKey, TargetGuard};
+use insight::live::LiveHub;
 use model::{actor::Role, api_key::NewApiKey, id::AppId, rules::backoff::Backoff, stats::Snapshot};
 use queue::{
     EngineConfig, Waker,
-    live::LiveHub,
     maintenance::Maintenance,
     worker::{Engine, EngineHandle, Handlers},
 };
@@ -94,7 +94,8 @@ impl Server {
             let handlers = Handlers::new(delivery.handler());
             Engine::start(pool.clone(), engine_config.clone(), handlers, stop.clone())
         });
-        let services = delivery.services();
+        let mut services = delivery.services();
+        services.extend(insight::services::services(&engine_config));
         let retentions = engine_config.retentions;
         let maintenance = Maintenance::start(pool.clone(), engine_config, services, stop.clone());
         let live = LiveHub::start(pool.clone(), stop.clone());

@@ -144,7 +144,7 @@ async fn send(delivery: &Delivery, budget: &mut SendBudget, mut part: Vec<Submit
     }
     // Items not sent yet are released in a way that no worker claims them before the quiet time or the pause is written.
     let stop_until = match &mut judged.verdict {
-        Verdict::Retry { holds_integration: true, at_least, .. } => {
+        Verdict::Retry { quiets_integration: true, at_least, .. } => {
             Some(address.time.after(at_least.unwrap_or_default()))
         }
         Verdict::GiveUp { pauses_integration } if *pauses_integration => {
@@ -195,7 +195,7 @@ fn answer_all(part: Vec<SubmittedItem>, judged: Judged) {
     let duplicate = Judged {
         verdict: match judged.verdict {
             Verdict::Retry { kind, at_least, .. } => {
-                Verdict::Retry { kind, at_least, holds_integration: false }
+                Verdict::Retry { kind, at_least, quiets_integration: false }
             }
             verdict => verdict,
         },

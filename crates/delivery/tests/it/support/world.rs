@@ -164,10 +164,15 @@ impl World {
 
     pub(crate) async fn jobs(&self, integration: IntegrationId) -> Vec<Job> {
         let filter = JobFilter { integration_id: Some(integration), ..JobFilter::default() };
-        queue::store::jobs::list(&self.pool, self.scope, &filter, PageRequest { limit: 500, after: None })
-            .await
-            .unwrap()
-            .items
+        insight::store::job_lists::list(
+            &self.pool,
+            self.scope,
+            &filter,
+            PageRequest { limit: 500, after: None },
+        )
+        .await
+        .unwrap()
+        .items
     }
 
     /// Status, outcome and error message of the newest job.

@@ -6,11 +6,11 @@ fn at(seconds: i64) -> DateTime<Utc> {
 
 const RULE: Rule = Rule { failures: 20, max_concurrency: 50, random: 0.0 };
 
-/// `x` a failure, `.` a success, all begun and ended in the same second.
-fn see(circuit: &mut Circuit, rule: Rule, second: i64, marks: &str) -> Vec<String> {
-    let outcomes: Vec<Outcome> = marks
+/// `x` is a failure, `.` a success, all started and ended in the same second.
+fn see(circuit: &mut Circuit, rule: Rule, second: i64, attempts: &str) -> Vec<String> {
+    let outcomes: Vec<Outcome> = attempts
         .chars()
-        .map(|mark| Outcome { started_at: at(second), is_failure: mark == 'x', count: 1 })
+        .map(|result| Outcome { started_at: at(second), is_failure: result == 'x', count: 1 })
         .collect();
     let seen = Seen { outcomes: &outcomes, last_error: Some("answered 502") };
     let flips = circuit.observe(&seen, &rule, at(second));
@@ -31,10 +31,10 @@ fn half_open() -> Circuit {
 }
 
 #[test]
-fn it_opens_on_a_row_of_failures_or_on_half_of_many_attempts() {
+fn it_opens_on_consecutive_failures_or_when_half_of_many_attempts_fail() {
     let halves = "x.".repeat(49);
     let thirds = "xx.....".repeat(100);
-    for (marks, opens) in [
+    for (attempts, opens) in [
         ("x".repeat(19), false),
         ("x".repeat(20), true),
         (format!("{}.{}", "x".repeat(19), "x".repeat(19)), false),
@@ -45,10 +45,10 @@ fn it_opens_on_a_row_of_failures_or_on_half_of_many_attempts() {
         (".".repeat(1_000), false),
     ] {
         let mut circuit = Circuit::default();
-        let flips = see(&mut circuit, RULE, 0, &marks);
-        assert_eq!(!flips.is_empty(), opens, "{marks}");
-        assert_eq!(circuit.breaker.state == BreakerState::Open, opens, "{marks}");
-        assert_eq!(circuit.breaker.at_once, opens.then_some(0), "{marks}");
+        let flips = see(&mut circuit, RULE, 0, &attempts);
+        assert_eq!(!flips.is_empty(), opens, "{attempts}");
+        assert_eq!(circuit.breaker.state == BreakerState::Open, opens, "{attempts}");
+        assert_eq!(circuit.breaker.at_once, opens.then_some(0), "{attempts}");
     }
     let breaker = opened().breaker;
     assert_eq!(breaker.reason.as_deref(), Some("20 attempts in a row failed; the last: answered 502"));
@@ -61,14 +61,14 @@ fn the_rate_is_that_of_a_minute() {
     for second in 0..49 {
         assert!(see(&mut circuit, RULE, second * 4, "x.").is_empty(), "{second}: too few in any minute");
     }
-    // Two attempts a second: a hundred of them lie within 30 to 60 seconds.
+    // With two attempts a second, a hundred of them are within 30 to 60 seconds.
     let mut circuit = Circuit::default();
     let opened_at = (0..60).find(|second| !see(&mut circuit, RULE, *second, ".x").is_empty());
     assert_eq!(opened_at, Some(49));
 }
 
 #[test]
-fn it_never_opens_by_itself_when_told_not_to() {
+fn it_never_opens_by_itself_with_zero_failures() {
     let mut circuit = Circuit::default();
     let never = Rule { failures: 0, ..RULE };
     assert!(see(&mut circuit, never, 0, &"x".repeat(500)).is_empty());
@@ -96,7 +96,7 @@ fn the_wait_doubles_up_to_a_quarter_of_an_hour() {
 }
 
 #[test]
-fn probes_are_never_more_than_the_successes_that_are_missing() {
+fn there_are_never_more_probes_than_missing_successes() {
     let mut circuit = opened();
     assert_eq!(circuit.tick(50, at(29)), None);
     let flip = circuit.tick(50, at(30)).unwrap();
@@ -108,7 +108,7 @@ fn probes_are_never_more_than_the_successes_that_are_missing() {
 }
 
 #[test]
-fn what_began_before_a_change_says_nothing_about_what_follows() {
+fn attempts_that_began_before_a_change_of_state_are_ignored() {
     let mut circuit = half_open();
     let old = Outcome { started_at: at(29), is_failure: true, count: 7 };
     for is_failure in [true, false] {
@@ -116,13 +116,13 @@ fn what_began_before_a_change_says_nothing_about_what_follows() {
         assert!(circuit.observe(&seen, &RULE, at(31)).is_empty());
     }
     assert_eq!((circuit.breaker.at_once, circuit.successes), (Some(3), 0));
-    // The second of two probes that fail opens nothing once more.
+    // The second of two failing probes does not open it again.
     assert_eq!(see(&mut circuit, RULE, 31, "xx"), ["half_open -> open"]);
     assert_eq!(circuit.times_opened, 2);
 }
 
 #[test]
-fn the_ramp_doubles_with_successes_and_ends_at_the_cap() {
+fn the_ramp_doubles_with_successes_and_ends_at_the_maximum() {
     let mut circuit = half_open();
     see(&mut circuit, RULE, 31, "...");
     let mut widths = vec![circuit.breaker.at_once];
@@ -134,7 +134,7 @@ fn the_ramp_doubles_with_successes_and_ends_at_the_cap() {
     assert_eq!(widths, [Some(6), Some(12), Some(24), Some(48)]);
     assert_eq!(see(&mut circuit, RULE, 33, &".".repeat(48)), ["ramping -> closed"]);
     assert_eq!((circuit.breaker.at_once, circuit.times_opened), (None, 0));
-    // Where no more than that may run anyway, there is no ramp.
+    // No ramp where no more jobs may run anyway.
     let mut narrow = half_open();
     let rule = Rule { max_concurrency: 5, ..RULE };
     assert_eq!(see(&mut narrow, rule, 31, "..."), ["half_open -> closed"]);
@@ -154,15 +154,16 @@ fn an_idle_ramp_steps_up_by_itself_and_a_disturbed_one_does_not() {
 }
 
 #[test]
-fn the_ramp_bears_a_few_failures_and_ends_when_more_fail_than_succeed() {
-    for (marks, opens) in [(".x.x.x", false), ("xx", false), ("xx.x", true), ("xxx", true), ("...xxx", false)]
+fn the_ramp_tolerates_a_few_failures_and_ends_when_more_fail_than_succeed() {
+    for (attempts, opens) in
+        [(".x.x.x", false), ("xx", false), ("xx.x", true), ("xxx", true), ("...xxx", false)]
     {
         let mut circuit = half_open();
         see(&mut circuit, RULE, 31, "...");
         circuit.breaker.at_once = Some(40);
-        assert_eq!(!see(&mut circuit, RULE, 32, marks).is_empty(), opens, "{marks}");
+        assert_eq!(!see(&mut circuit, RULE, 32, attempts).is_empty(), opens, "{attempts}");
         let open = (BreakerState::Open, 2);
-        assert_eq!((circuit.breaker.state, circuit.times_opened) == open, opens, "{marks}");
+        assert_eq!((circuit.breaker.state, circuit.times_opened) == open, opens, "{attempts}");
     }
 }
 
@@ -194,13 +195,13 @@ fn an_operator_probes_closes_and_holds() {
     assert_eq!((held.tick(50, at(499)), held.breaker.at_once), (None, Some(0)));
     let flip = held.tick(50, at(500)).unwrap();
     assert_eq!((flip.to, flip.reason.as_str()), (HalfOpen, "the hold is over: 3 probes decide"));
-    // Held for long, it is probed with the patience of one that opened for the first time.
+    // After a hold, a failed probe is followed by the first wait.
     assert_eq!(see(&mut held, RULE, 501, "x"), ["half_open -> open"]);
     assert_eq!(held.breaker.probe_at, Some(at(531)));
 }
 
 #[test]
-fn another_address_is_probed_at_once_unless_somebody_holds_it() {
+fn a_changed_endpoint_is_probed_at_once_unless_it_is_held_open() {
     let mut circuit = opened();
     circuit.times_opened = 4;
     assert_eq!(
@@ -218,7 +219,7 @@ fn another_address_is_probed_at_once_unless_somebody_holds_it() {
 }
 
 #[test]
-fn a_row_is_forgotten_after_an_hour_and_a_calm_circuit_is_not_watched() {
+fn failures_are_forgotten_after_an_hour_and_a_circuit_without_is_not_watched() {
     let mut circuit = Circuit::default();
     see(&mut circuit, RULE, 0, "xxx");
     assert!(circuit.is_watched(at(3_599)));
@@ -226,7 +227,7 @@ fn a_row_is_forgotten_after_an_hour_and_a_calm_circuit_is_not_watched() {
     assert_eq!(circuit.breaker.failures_in_a_row, 3);
     circuit.tick(50, at(3_600));
     assert_eq!((circuit.breaker.failures_in_a_row, circuit.is_watched(at(3_600))), (0, false));
-    // A success ends the row; the failure still counts for the rate of its minute.
+    // A success resets the count of failures in a row; the failure still counts for the rate of its minute.
     let mut circuit = Circuit::default();
     see(&mut circuit, RULE, 0, "x.");
     assert!(circuit.is_watched(at(59)) && !circuit.is_watched(at(60)));

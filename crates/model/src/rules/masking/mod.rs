@@ -1,49 +1,47 @@
-//! What of a payload may not be shown: values whose names say that they are secret (`name.rs`: `password`, `apiKey`, `card_number`), and the
-//! fields that the deployment or an integration of the app marks. Decided before anything leaves the server for a browser.
+//! Masking of secrets in payloads: values with secret-looking names (`name.rs`: `password`, `apiKey`, `card_number`), and the fields that the
+//! deployment or an integration of the app marks. Applied before anything leaves the server.
 //!
-//! A mask says that there is a value, never which: neither its length nor its type is left. Null, true, false and what is empty tell
-//! nothing and stay.
+//! A mask shows that there is a value, but neither its length nor its type. Null, true, false and empty values reveal nothing and are not masked.
 
-mod guess;
-mod in_errors;
-mod inside;
+mod error_search;
+mod hidden_paths;
+mod internals;
 mod name;
+mod sensitive;
 mod text;
-mod whole;
 
-pub use in_errors::AsShown;
-pub use inside::may_know_workers;
+pub use error_search::FirstSecret;
+pub use internals::may_know_workers;
 pub use name::{authenticates, is_secret as is_secret_name};
-pub use whole::{Masks, Sensitive};
+pub use sensitive::{Masks, Sensitive};
 
 use crate::{json, record::Attributes};
 use serde_json::{Map, Value};
 
-/// What stands in the place of a value.
+/// Shown instead of a value.
 pub const MASK: &str = "[masked]";
-/// The same, of a value that differs from the one it is compared with.
+/// Shown instead of a value that differs from the one it is compared with.
 pub const MASK_OF_ANOTHER: &str = "[masked, another value]";
-/// Marked fields of one list.
-pub const MOST_FIELDS: usize = 100;
-/// In an integration's `metadata`: a list of the fields it marks.
+/// Maximum number of marked fields in one list.
+pub const MAX_FIELDS: usize = 100;
+/// Key in an integration's `metadata` of the list of marked fields.
 pub const METADATA_KEY: &str = "masked_fields";
 
-/// What is masked besides what its name gives away.
+/// What is masked in addition to secret-looking names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Masking {
-    /// Names, masked wherever they stand.
+    /// Names that are masked at any depth.
     anywhere: Vec<String>,
-    /// Paths, name by name.
+    /// Paths, as lists of names.
     paths: Vec<Vec<String>>,
 }
 
-/// Stands in a path for every name.
+/// Matches any name in a path.
 const ANY: &str = "*";
 
 impl Masking {
-    /// Marks fields: `email`, or `email` of a `customer` alone (`customer.email`), wherever they stand: what is sent of a record has its
-    /// attributes further down. `*` stands for any name, items of arrays need none.
-    /// Upper and lower case, `_` and `-` make no difference.
+    /// Marks fields: `email`, or only the `email` of a `customer` (`customer.email`), at any depth, since requests contain a record's attributes
+    /// further down. `*` matches any name; items of arrays have none. Case, `_` and `-` are ignored.
     #[must_use]
     pub fn new<'a>(fields: impl IntoIterator<Item = &'a str>) -> Self {
         let mut masking = Self::default();
@@ -62,7 +60,7 @@ impl Masking {
         masking
     }
 
-    /// Masks a document; how many values that were.
+    /// Masks a document; returns the number of masked values.
     pub fn value(&self, value: &mut Value) -> usize {
         self.within(value, &[])
     }
@@ -72,16 +70,16 @@ impl Masking {
         self.fields(attributes, &[])
     }
 
-    /// Masks what was and what is; a value that differs says so, but not how.
+    /// Masks old and new attributes. The mask of a new value shows whether it differs from the old one.
     pub fn both(&self, before: &mut Attributes, after: &mut Attributes) -> usize {
         let (was, is) = (before.clone(), after.clone());
         self.attributes(before);
         let masked = self.attributes(after);
-        tell_changes(&was, &is, after);
+        mark_changes(&was, &is, after);
         masked
     }
 
-    /// Masks a text that may hold such values: an answer's beginning, an error. None: there is nothing to mask.
+    /// Masks values in a text, such as an error or the beginning of an answer. `None`: there is nothing to mask.
     #[must_use]
     pub fn text(&self, text: &str) -> Option<String> {
         text::masked(text, |name| self.hides(name) || self.ends_path(name))
@@ -91,7 +89,7 @@ impl Masking {
         name::is_secret(name) || (!self.anywhere.is_empty() && self.anywhere.contains(&name::plain(name)))
     }
 
-    /// A text has no levels: there the last name of a path is enough, and of one that ends in any name, what that would stand in.
+    /// A text has no levels, so the last name of a path is enough (of `a.*`, that is `a`).
     fn ends_path(&self, name: &str) -> bool {
         !self.paths.is_empty() && {
             let plain = name::plain(name);
@@ -99,7 +97,7 @@ impl Masking {
         }
     }
 
-    /// `begun`: what is left of paths that lead here.
+    /// `begun`: the remaining steps of paths that lead here.
     fn within(&self, value: &mut Value, begun: &[&[String]]) -> usize {
         match value {
             Value::Object(fields) => self.fields(fields, begun),
@@ -137,62 +135,62 @@ impl Masking {
 }
 
 fn hide(value: &mut Value) -> usize {
-    let tells_nothing = match value {
+    let reveals_nothing = match value {
         Value::Null | Value::Bool(_) => true,
         Value::String(text) => matches!(text.as_str(), "" | MASK | MASK_OF_ANOTHER),
         Value::Array(items) => items.is_empty(),
         Value::Object(fields) => fields.is_empty(),
         Value::Number(_) => false,
     };
-    if tells_nothing {
+    if reveals_nothing {
         return 0;
     }
     *value = Value::from(MASK);
     1
 }
 
-/// Says of masked values that they are others than they were.
-fn tell_changes(was: &Attributes, is: &Attributes, shown: &mut Attributes) {
+/// Marks masked values that differ from the old ones.
+fn mark_changes(was: &Attributes, is: &Attributes, shown: &mut Attributes) {
     for (name, shown) in shown {
         if let (Some(was), Some(is)) = (was.get(name), is.get(name)) {
-            tell_change(was, is, shown);
+            mark_change(was, is, shown);
         }
     }
 }
 
-fn tell_change(was: &Value, is: &Value, shown: &mut Value) {
+fn mark_change(was: &Value, is: &Value, shown: &mut Value) {
     match (was, is, shown) {
         (was, is, Value::String(shown)) if shown == MASK && !json::equal(was, is) => {
             MASK_OF_ANOTHER.clone_into(shown);
         }
-        (Value::Object(was), Value::Object(is), Value::Object(shown)) => tell_changes(was, is, shown),
+        (Value::Object(was), Value::Object(is), Value::Object(shown)) => mark_changes(was, is, shown),
         (Value::Array(was), Value::Array(is), Value::Array(shown)) => {
             for ((was, is), shown) in was.iter().zip(is).zip(shown) {
-                tell_change(was, is, shown);
+                mark_change(was, is, shown);
             }
         }
         _ => {}
     }
 }
 
-/// A text for all who may see a page, without what its names give away: errors that stand beside numbers.
+/// Masks values with secret-looking names in a text that everybody with access to the page sees, such as errors in statistics.
 #[must_use]
 pub fn without_secrets(text: String) -> String {
     Masking::default().text(&text).unwrap_or(text)
 }
 
-/// What an integration's `metadata` marks.
+/// The fields that an integration's `metadata` marks.
 ///
 /// # Errors
-/// In words, when it is no list of up to [`MOST_FIELDS`] fields.
+/// A sentence, when it is not a list of up to [`MAX_FIELDS`] fields.
 pub fn marked(metadata: &Map<String, Value>) -> Result<Vec<&str>, &'static str> {
     const WHAT: &str = "must be a list of up to 100 fields such as \"email\" or \"customer.iban\"";
     let Some(marked) = metadata.get(METADATA_KEY) else { return Ok(Vec::new()) };
-    let fields = marked.as_array().filter(|fields| fields.len() <= MOST_FIELDS).ok_or(WHAT)?;
+    let fields = marked.as_array().filter(|fields| fields.len() <= MAX_FIELDS).ok_or(WHAT)?;
     fields.iter().map(|field| field.as_str().filter(|text| is_field(text)).ok_or(WHAT)).collect()
 }
 
-/// Whether it names a field: 1 to 255 characters, something between its dots.
+/// Whether a text can mark a field: 1 to 255 characters, no empty name between its dots.
 #[must_use]
 pub fn is_field(text: &str) -> bool {
     text.chars().count() <= 255

@@ -1,6 +1,6 @@
-//! Names that are secret by their nature.
+//! Names whose values are secret.
 
-/// Words that make a name secret, wherever in it they stand; their plurals too.
+/// Words that make a name secret, anywhere in it; their plurals too.
 pub(super) const WORDS: [&str; 18] = [
     "password",
     "passwd",
@@ -22,7 +22,7 @@ pub(super) const WORDS: [&str; 18] = [
     "ssn",
 ];
 
-/// Words that do so one after the other.
+/// Pairs of consecutive words that make a name secret.
 pub(super) const PAIRS: [(&str, &str); 25] = [
     ("api", "key"),
     ("access", "key"),
@@ -51,13 +51,13 @@ pub(super) const PAIRS: [(&str, &str); 25] = [
     ("pin", "code"),
 ];
 
-/// Secret when they are the whole name: within others they mean something else (`graphics_card`, `safety_pin`).
+/// Secret only as the whole name: within others they mean something else (`graphics_card`, `safety_pin`).
 pub(super) const WHOLE: [&str; 7] = ["card", "cards", "pin", "cookie", "cookies", "bearer", "signature"];
 
-/// Written without a seam: `accesstoken`, `dbpassword`.
+/// Endings of words written together: `accesstoken`, `dbpassword`.
 pub(super) const ENDINGS: [&str; 6] = ["password", "passwd", "secret", "token", "apikey", "creditcard"];
 
-/// A name that ends so tells about a secret, but holds none: `token_type`, `password_status`.
+/// A name with such a last word describes a secret, but does not contain it: `token_type`, `password_status`.
 const HARMLESS: [&str; 10] =
     ["type", "kind", "status", "count", "length", "version", "algorithm", "brand", "policy", "at"];
 
@@ -77,8 +77,8 @@ pub fn is_secret(name: &str) -> bool {
         || words.windows(2).any(|two| PAIRS.iter().any(|(a, b)| two[0] == *a && is(&two[1], b)))
 }
 
-/// Before the last word of a header's name that is `key`: the key tells things apart, and opens none.
-const KEYS_OF_NOTHING: [&str; 9] = [
+/// With one of these words, a header whose name ends in `key` contains an identifier and no credential.
+const IDENTIFYING_KEYS: [&str; 9] = [
     "idempotency",
     "deduplication",
     "dedup",
@@ -90,16 +90,16 @@ const KEYS_OF_NOTHING: [&str; 9] = [
     "public",
 ];
 
-/// Whether a header of this name says who sends it: a key is one whatever it is of (`x-functions-key`, `ocp-apim-subscription-key`).
+/// Whether a header of this name authenticates: any key counts (`x-functions-key`, `ocp-apim-subscription-key`).
 #[must_use]
 pub fn authenticates(header: &str) -> bool {
     let words = words(header);
     let is_key = words.last().is_some_and(|word| word == "key")
-        && !words.iter().any(|word| KEYS_OF_NOTHING.contains(&word.as_str()));
+        && !words.iter().any(|word| IDENTIFYING_KEYS.contains(&word.as_str()));
     is_key || is_secret(header)
 }
 
-/// Letters and digits alone, in lower case: `customerEmail` and `customer_email` are one name.
+/// Only letters and digits, in lower case: `customerEmail` and `customer_email` are one name.
 pub(super) fn plain(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
@@ -112,12 +112,12 @@ fn words(name: &str) -> Vec<String> {
         let before = at.checked_sub(1).and_then(|at| chars.get(at)).copied().unwrap_or('_');
         let after = chars.get(at + 1).copied().unwrap_or('_');
         let begins = c.is_uppercase() && (!before.is_uppercase() || after.is_lowercase());
-        // `token2` holds a token as well.
-        let is_seam = !c.is_alphabetic();
-        if (begins || is_seam) && words.last().is_some_and(|word| !word.is_empty()) {
+        // Digits too: `token2` has the word `token`.
+        let is_separator = !c.is_alphabetic();
+        if (begins || is_separator) && words.last().is_some_and(|word| !word.is_empty()) {
             words.push(String::new());
         }
-        if let (false, Some(word)) = (is_seam, words.last_mut()) {
+        if let (false, Some(word)) = (is_separator, words.last_mut()) {
             word.extend(c.to_lowercase());
         }
     }
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_read_word_by_word_however_it_is_written() {
+    fn names_are_split_into_words_in_any_notation() {
         for name in ["api_key", "apiKey", "APIKey", "api-key", "Api Key", "api.key"] {
             assert_eq!(words(name), ["api", "key"], "{name}");
         }
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_are_secret_by_their_nature_are_known() {
+    fn secret_names_are_recognised() {
         for name in [
             "password",
             "userPassword",
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_only_sound_so_are_shown() {
+    fn names_that_only_look_secret_are_shown() {
         for name in [
             "",
             "title",

@@ -9,7 +9,7 @@ fn object(value: Value) -> Attributes {
 }
 
 #[test]
-fn secrets_are_masked_at_every_depth_whatever_they_are() {
+fn secrets_are_masked_at_every_depth_and_of_every_type() {
     let mut value = json!({
         "id": 7,
         "password": "hunter2",
@@ -65,7 +65,7 @@ fn marked_fields_are_masked_by_name_or_by_path() {
 }
 
 #[test]
-fn a_secret_that_changed_says_so_and_not_how() {
+fn a_changed_secret_shows_that_it_changed_and_not_how() {
     let mut before =
         object(json!({"token": "a", "pin": 1.0, "n": {"iban": "x"}, "list": [{"otp": 1}], "gone": 1}));
     let mut after = object(

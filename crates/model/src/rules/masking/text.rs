@@ -1,8 +1,8 @@
-//! Secrets within a text that nobody parsed: `{"password": "x"`, `token=x`, `Authorization: Bearer x`. The text may be cut anywhere.
+//! Secrets in unparsed text: `{"password": "x"`, `token=x`, `Authorization: Bearer x`. The text may be cut anywhere.
 
 use super::{MASK, MASK_OF_ANOTHER};
 
-/// Whether a string may hold fields of its own: JSON within JSON, an address with a query, a form, headers.
+/// Whether a string may contain fields: JSON within JSON, a URL with a query, a form, headers.
 pub(super) fn may_hold_fields(text: &str) -> bool {
     let text = text.trim_start();
     text.starts_with(['{', '['])
@@ -11,7 +11,7 @@ pub(super) fn may_hold_fields(text: &str) -> bool {
         || is_scheme(text)
 }
 
-/// The text without the values of names that `is_secret`; none: it has no such value. One pass over the text.
+/// Masks the values of names that `is_secret`, in one pass. `None`: there is no such value.
 pub(super) fn masked(text: &str, is_secret: impl Fn(&str) -> bool) -> Option<String> {
     let bytes = text.as_bytes();
     let mut out = String::new();
@@ -23,7 +23,7 @@ pub(super) fn masked(text: &str, is_secret: impl Fn(&str) -> bool) -> Option<Str
             b'b' | b'B' if begins_word(bytes, at) && is_scheme(&text[at..]) => bearer(text, at),
             _ => None,
         };
-        match secret.filter(|(from, to)| tells(&text[*from..*to])) {
+        match secret.filter(|(from, to)| reveals(&text[*from..*to])) {
             Some((from, to)) => {
                 out.push_str(&text[kept..from]);
                 out.push_str(MASK);
@@ -45,11 +45,11 @@ fn name_before(text: &str, at: usize) -> Option<&str> {
     let is_of_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
     let begin = before
         .rfind(|c| !is_of_name(c))
-        .map_or(0, |seam| seam + before[seam..].chars().next().map_or(1, char::len_utf8));
+        .map_or(0, |end| end + before[end..].chars().next().map_or(1, char::len_utf8));
     Some(&before[begin..]).filter(|name| !name.is_empty() && name.len() <= 100)
 }
 
-/// Where the value after a `:` or `=` begins and ends, its quotes left out.
+/// Start and end of the value after a `:` or `=`, without its quotes.
 fn value(text: &str, separator: usize) -> (usize, usize) {
     let bytes = text.as_bytes();
     let mut from = separator + 1;
@@ -64,7 +64,7 @@ fn value(text: &str, separator: usize) -> (usize, usize) {
         Some(&quote @ (b'"' | b'\'')) => (from + 1, from + 1 + quoted(&rest.as_bytes()[1..], quote)),
         Some(b'{' | b'[') => (from, from + nested(rest.as_bytes())),
         _ => {
-            // A header goes on to the end of its line; a form's field does not have spaces.
+            // A header ends with its line; a form's field has no spaces.
             let is_header = bytes[separator] == b':';
             let ends = |c: char| {
                 matches!(c, ',' | ';' | '&' | '"' | '\'' | '<' | ')' | '}' | ']' | '\n' | '\r')
@@ -75,7 +75,7 @@ fn value(text: &str, separator: usize) -> (usize, usize) {
     }
 }
 
-/// Bytes up to the quote that ends it.
+/// Bytes up to the closing quote.
 fn quoted(bytes: &[u8], quote: u8) -> usize {
     let mut at = 0;
     while at < bytes.len() && bytes[at] != quote {
@@ -84,7 +84,7 @@ fn quoted(bytes: &[u8], quote: u8) -> usize {
     at.min(bytes.len())
 }
 
-/// Bytes of an object or array, to its last bracket.
+/// Bytes of an object or array, including its last bracket.
 fn nested(bytes: &[u8]) -> usize {
     let (mut at, mut depth) = (0, 0_usize);
     while at < bytes.len() {
@@ -106,27 +106,28 @@ fn begins_word(bytes: &[u8], at: usize) -> bool {
     at.checked_sub(1).is_none_or(|before| !bytes[before].is_ascii_alphanumeric())
 }
 
-/// `Bearer …` and `Basic …`, as an authorization header has it.
+/// `Bearer …` and `Basic …`, as in an authorization header.
 fn is_scheme(text: &str) -> bool {
     ["bearer ", "basic "]
         .iter()
         .any(|scheme| text.get(..scheme.len()).is_some_and(|head| head.eq_ignore_ascii_case(scheme)))
 }
 
-/// Shorter ones are words: `basic plan`, `bearer of news`.
-const SHORTEST_CREDENTIAL: usize = 8;
+/// What is shorter is a word: `basic plan`, `bearer of news`.
+const MIN_CREDENTIAL_CHARS: usize = 8;
 
 fn bearer(text: &str, at: usize) -> Option<(usize, usize)> {
     let from = at + text[at..].find(' ')? + 1;
     let is_of_token = |c: char| c.is_ascii_alphanumeric() || "-._~+/=".contains(c);
     let length = text[from..].find(|c| !is_of_token(c)).unwrap_or(text.len() - from);
     let credential = &text[from..from + length];
-    let is_one = length >= SHORTEST_CREDENTIAL && credential.contains(|c: char| !c.is_ascii_lowercase());
-    is_one.then_some((from, from + length))
+    let is_credential =
+        length >= MIN_CREDENTIAL_CHARS && credential.contains(|c: char| !c.is_ascii_lowercase());
+    is_credential.then_some((from, from + length))
 }
 
-/// What says something: not null, not nothing, and not a mask already.
-fn tells(value: &str) -> bool {
+/// False for null, booleans, empty values and masks.
+fn reveals(value: &str) -> bool {
     !matches!(value.trim(), "" | "null" | "true" | "false" | "{}" | "[]" | MASK | MASK_OF_ANOTHER)
 }
 
@@ -140,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn values_of_secret_names_are_taken_out_however_they_are_written() {
+    fn values_of_secret_names_are_masked_in_any_notation() {
         for (text, want) in [
             (r#"{"password":"hunter2","id":7}"#, r#"{"password":"[masked]","id":7}"#),
             (r#"{"password" : "a\"b", "id": 7}"#, r#"{"password" : "[masked]", "id": 7}"#),
@@ -161,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_secret_stays_as_it_is() {
+    fn text_without_secrets_is_not_changed() {
         for text in [
             "",
             ":",
@@ -179,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_cut_anywhere_is_read_to_its_end() {
+    fn a_text_may_be_cut_anywhere() {
         let text =
             r#"{"käse":"ü","card":{"a":["\"",{"b":1}]},"password":"p\\", 'token' = 'ß', Bearer abcdefgh1"#;
         for end in (0..=text.len()).filter(|end| text.is_char_boundary(*end)) {

@@ -1,22 +1,18 @@
 //! The bin: copies of dead letters from before they were purged or requeued, kept for 24 hours.
 
-use super::read::Row;
 use crate::{error::QueueError, store::leader::Term};
-use chrono::{DateTime, Utc};
 use model::{
     actor::Scope,
-    dead_letter::{BinPageRequest, BinnedLetter, DeadLetter},
     id::{AppId, DeadLetterId, JobId, OperationId, WorkerId},
-    page::Page,
 };
-use sqlx::{PgConnection, PgPool, types::Json};
+use sqlx::{PgConnection, PgPool};
 use uuid::Uuid;
 
 /// Rows deleted by one statement.
 const CHUNK: i64 = 5_000;
 
 /// Copies dead letters that an operation is about to requeue. Some may be gone when it does: see [`discard_copies`].
-pub(crate) async fn keep_copies(
+pub async fn keep_copies(
     connection: &mut PgConnection,
     scope: Scope,
     operation: OperationId,
@@ -42,7 +38,7 @@ pub(crate) async fn keep_copies(
 }
 
 /// Deletes the copies of those letters or jobs that were not requeued after all.
-pub(crate) async fn discard_copies(
+pub async fn discard_copies(
     connection: &mut PgConnection,
     operation: OperationId,
     ids: &[Uuid],
@@ -60,7 +56,7 @@ pub(crate) async fn discard_copies(
 }
 
 /// A dead letter that an operation purged or requeued.
-pub(crate) struct OperationLetter {
+pub struct OperationLetter {
     pub id: DeadLetterId,
     pub job_id: JobId,
     /// Requeued, not purged: to undo that, its job has to leave the queue.
@@ -70,7 +66,7 @@ pub(crate) struct OperationLetter {
 }
 
 /// What an operation put into the bin of these jobs.
-pub(crate) async fn of_operation(
+pub async fn of_operation(
     connection: &mut PgConnection,
     operation: OperationId,
     jobs: &[JobId],
@@ -94,7 +90,7 @@ pub(crate) async fn of_operation(
 
 /// Turns jobs that this transaction has just cancelled back into dead letters; returns which. The row, the throughput and the batch count that
 /// their cancellation wrote are removed, as if it had not happened.
-pub(crate) async fn undo_requeue(
+pub async fn undo_requeue(
     connection: &mut PgConnection,
     operation: OperationId,
     jobs: &[JobId],
@@ -135,7 +131,7 @@ pub(crate) async fn undo_requeue(
 
 /// Restores purged letters; returns the jobs' ids. Letters of a deleted integration stay in the bin until they are deleted too. If the statement
 /// loses a race, nothing is changed: repeat.
-pub(crate) async fn restore_many(
+pub async fn restore_many(
     connection: &mut PgConnection,
     scope: Scope,
     ids: &[DeadLetterId],
@@ -180,49 +176,6 @@ pub async fn restore(
     id: DeadLetterId,
 ) -> Result<(), QueueError> {
     if restore_many(connection, scope, &[id]).await?.is_empty() { Err(QueueError::NotFound) } else { Ok(()) }
-}
-
-/// The purged letters, those purged last first.
-pub async fn binned(
-    pool: &PgPool,
-    scope: Scope,
-    page: BinPageRequest,
-) -> Result<Page<BinnedLetter>, QueueError> {
-    struct Binned {
-        binned_at: DateTime<Utc>,
-        operation_id: Option<OperationId>,
-        letter: Json<Row>,
-    }
-    let rows = sqlx::query_as!(
-        Binned,
-        r#"
-        select b.binned_at, b.operation_id as "operation_id: OperationId",
-            b.letter || jsonb_build_object('payload', coalesce(nullif(b.letter -> 'sent_body', 'null'), b.letter -> 'payload'))
-                as "letter!: Json<Row>"
-        from headgate.bin b
-        where b.was = 'purged' and ($1::uuid is null or b.app_id = $1)
-            and b.binned_at > (select clock_timestamp()) - interval '24 hours'
-            and coalesce(b.integration_id <> all (array(
-                select unnest(g.integration_ids) from headgate.deletions g where g.finished_at is null
-            )), true)
-            and ($2::timestamptz is null or (b.binned_at, b.id) < ($2, $3::uuid))
-        order by b.binned_at desc, b.id desc
-        limit $4
-        "#,
-        scope.app_id() as Option<AppId>,
-        page.after.map(|(at, _)| at),
-        page.after.map(|(_, id)| id.0),
-        page.limit + 1,
-    )
-    .fetch_all(pool)
-    .await?;
-    let letters = rows.into_iter().map(|row| BinnedLetter {
-        letter: DeadLetter::from(row.letter.0),
-        binned_at: row.binned_at,
-        deleted_at: row.binned_at + chrono::TimeDelta::hours(24),
-        operation_id: row.operation_id,
-    });
-    Ok(Page::of_bin(letters.collect(), page.limit))
 }
 
 /// Deletes a chunk of what is older than 24 hours; returns how many.

@@ -36,7 +36,7 @@ pub async fn purge(connection: &mut PgConnection, scope: Scope, id: DeadLetterId
 }
 
 /// Moves those to the bin that exist and are in scope; returns how many. If the statement loses a race, nothing is changed: repeat.
-pub(crate) async fn purge_many(
+pub async fn purge_many(
     connection: &mut PgConnection,
     scope: Scope,
     operation: Option<OperationId>,

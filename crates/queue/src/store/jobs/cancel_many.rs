@@ -17,7 +17,7 @@ use std::collections::HashSet;
 ///
 /// # Errors
 /// When it lost a race: nothing is changed, repeat.
-pub(crate) async fn cancel_many(
+pub async fn cancel_many(
     connection: &mut PgConnection,
     scope: Scope,
     ids: &[JobId],

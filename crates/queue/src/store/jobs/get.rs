@@ -1,17 +1,15 @@
 //! One job with its attempts, whichever table it is in.
 
+use super::part::{self, Part};
 use crate::{
     error::QueueError,
-    store::jobs::{
-        filter::{self, Part},
-        rows::{JobRow, select},
-    },
+    store::jobs::rows::{JobRow, select},
 };
 use model::{
     actor::Scope,
     attempt::{Attempt, AttemptOutcome},
     id::{JobId, WorkerId},
-    job::{Job, JobDetail, JobStatus, Progress, FoldedChange},
+    job::{FoldedChange, Job, JobDetail, JobStatus, Progress},
 };
 use serde_json::Value;
 use sqlx::{PgConnection, PgPool, QueryBuilder};
@@ -47,11 +45,7 @@ pub async fn find_by_any_id(pool: &PgPool, scope: Scope, id: JobId) -> Result<Op
 }
 
 /// The job, if it is in scope. A job may move from one table to another during the query: a second query finds it there.
-pub(crate) async fn find(
-    connection: &mut PgConnection,
-    scope: Scope,
-    id: JobId,
-) -> Result<Option<Job>, QueueError> {
+pub async fn find(connection: &mut PgConnection, scope: Scope, id: JobId) -> Result<Option<Job>, QueueError> {
     for _ in 0..2 {
         if let Some(row) = read_once(connection, scope, id).await? {
             return Ok(Some(Job::from(row)));
@@ -69,7 +63,7 @@ async fn read_once(
     for (index, part) in Part::ALL.into_iter().enumerate() {
         query.push(if index == 0 { "(" } else { " union all (" }).push(select(part));
         query.push(format_args!(" and {} = ", part.job_id())).push_bind(id.0);
-        filter::push_scope(&mut query, scope, part);
+        part::push_scope(&mut query, scope, part);
         query.push(")");
     }
     query.push(") found limit 1");

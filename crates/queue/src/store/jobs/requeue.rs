@@ -55,7 +55,7 @@ pub async fn requeue(connection: &mut PgConnection, scope: Scope, id: JobId) -> 
 ///
 /// # Errors
 /// When it lost a race: nothing is changed, repeat.
-pub(crate) async fn requeue_many(
+pub async fn requeue_many(
     connection: &mut PgConnection,
     scope: Scope,
     ids: &[JobId],

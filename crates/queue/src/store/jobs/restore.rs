@@ -12,7 +12,7 @@ use sqlx::PgConnection;
 use std::collections::HashSet;
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum EndedIds<'a> {
+pub enum EndedIds<'a> {
     /// Dead letters and cancelled jobs, by the job's id.
     Jobs(&'a [JobId]),
     /// Dead letters, by their own id.
@@ -20,11 +20,11 @@ pub(crate) enum EndedIds<'a> {
 }
 
 /// A job that was restored, or whose work a live job took over.
-pub(crate) struct Restored {
+pub struct Restored {
     /// The job that does the work now.
-    pub(crate) id: JobId,
+    pub id: JobId,
     /// The job that was to be restored.
-    pub(crate) job_id: JobId,
+    pub job_id: JobId,
     /// Whether it is live itself: as a row, or as the successor of one that is being processed.
     is_restored: bool,
     /// Whether the job that took it over became more urgent by that.
@@ -35,7 +35,7 @@ pub(crate) struct Restored {
 ///
 /// # Errors
 /// When it lost a race: nothing is changed, repeat.
-pub(crate) async fn restore_to_queue(
+pub async fn restore_to_queue(
     connection: &mut PgConnection,
     scope: Scope,
     which: EndedIds<'_>,

@@ -1,6 +1,6 @@
 //! Columns of a job as lists and look-ups read them, for each part: live, successor, finished, dead.
 
-use crate::store::jobs::filter::Part;
+use super::Part;
 use chrono::{DateTime, Utc};
 use model::{
     id::{AppId, BatchId, IntegrationId, JobId},
@@ -11,7 +11,7 @@ use model::{
 use serde_json::Value;
 
 #[derive(Clone, Debug, sqlx::FromRow)]
-pub(crate) struct JobRow {
+pub struct JobRow {
     pub id: JobId,
     pub app_id: AppId,
     pub integration_id: IntegrationId,
@@ -83,12 +83,12 @@ const DEAD: &str = "j.job_id as id, j.job_type, 5::smallint as status, j.priorit
      j.folded, clock_timestamp() as now";
 
 /// The select of a part; conditions are appended to it.
-pub(crate) fn select(part: Part) -> String {
+pub fn select(part: Part) -> String {
     format!("{} from {}{}", columns(part), part.table(), within(part))
 }
 
 /// `select …`, up to `from`.
-pub(super) fn columns(part: Part) -> String {
+pub fn columns(part: Part) -> String {
     let own = match part {
         Part::Live | Part::Failing => LIVE,
         Part::Successors => SUCCESSORS,
@@ -99,7 +99,7 @@ pub(super) fn columns(part: Part) -> String {
 }
 
 /// The same without the payload, which may have a megabyte.
-pub(super) fn columns_without_payload(part: Part) -> String {
+pub fn columns_without_payload(part: Part) -> String {
     let none = "null::jsonb as payload";
     columns(part)
         .replace("nullif(j.successor -> 'payload', 'null') as payload", none)

@@ -3,12 +3,16 @@
 use crate::{
     error::QueueError,
     store::jobs::{
-        ClaimRequest, ClaimedJob,
+        ClaimRequest, ClaimedJob, Part,
         claim::{claim_on, take_turn},
+        rows::{JobRow, select},
     },
 };
-use model::id::{JobId, WorkerId};
-use sqlx::{PgConnection, PgPool};
+use model::{
+    id::{JobId, WorkerId},
+    job::Job,
+};
+use sqlx::{PgConnection, PgPool, QueryBuilder};
 use std::collections::HashMap;
 
 const MAX_LISTED: i64 = 100;
@@ -122,4 +126,15 @@ pub(crate) async fn let_time_pass(
 pub(crate) async fn promote_everything(connection: &mut PgConnection) -> Result<(), QueueError> {
     sqlx::query_scalar!("select headgate.promote_due($1)", i32::MAX).fetch_one(connection).await?;
     Ok(())
+}
+
+/// The jobs of a type that wait for their first attempt, oldest first; 500 at most.
+pub(crate) async fn pending(pool: &PgPool, job_type: &str) -> Result<Vec<Job>, QueueError> {
+    let mut query = QueryBuilder::new("select * from (");
+    query.push(select(Part::Live)).push(" and j.status = 0 and j.job_type = ").push_bind(job_type.to_owned());
+    query.push(" union all ").push(select(Part::Successors));
+    query.push(" and j.successor ->> 'job_type' = ").push_bind(job_type.to_owned());
+    query.push(") pending order by id limit 500");
+    let rows = query.build_query_as::<JobRow>().fetch_all(pool).await?;
+    Ok(rows.into_iter().map(Job::from).collect())
 }

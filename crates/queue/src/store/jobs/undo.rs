@@ -17,7 +17,7 @@ use sqlx::PgConnection;
 ///
 /// # Errors
 /// When it lost a race: nothing is changed, repeat.
-pub(crate) async fn lock_untried(
+pub async fn lock_untried(
     connection: &mut PgConnection,
     scope: Scope,
     ids: &[JobId],
@@ -47,7 +47,7 @@ pub(crate) async fn lock_untried(
 ///
 /// # Errors
 /// When it lost a race: nothing is changed, repeat.
-pub(crate) async fn restore_cancelled(
+pub async fn restore_cancelled(
     connection: &mut PgConnection,
     scope: Scope,
     operation: OperationId,
@@ -71,7 +71,7 @@ pub(crate) async fn restore_cancelled(
 
 /// Restores the attempts and the time that jobs had before an operation changed them, if they wait for their first attempt. Their keys are locked,
 /// and their rows are locked or were inserted by this transaction.
-pub(crate) async fn restore_attempts(
+pub async fn restore_attempts(
     connection: &mut PgConnection,
     operation: OperationId,
     ids: &[JobId],

@@ -16,7 +16,6 @@ use uuid::Uuid;
 /// Deletes a chunk of each that is past its retention; true when there may be more.
 pub async fn delete_history(pool: &PgPool, term: Term, kept: Retentions) -> Result<bool, QueueError> {
     super::all_of([
-        operations(pool, term, kept.of(Retained::Operations)).await,
         resyncs(pool, term, kept.of(Retained::Resyncs)).await,
         audit_log(pool, term, kept.of(Retained::AuditLog)).await,
         event_ids(pool, term, kept.of(Retained::EventIds)).await,
@@ -24,34 +23,9 @@ pub async fn delete_history(pool: &PgPool, term: Term, kept: Retentions) -> Resu
 }
 
 /// All ids created before `now - kept` are smaller, with ten minutes to spare, because they come from the clocks of processes.
-fn made_before(kept: Duration, now: DateTime<Utc>) -> Uuid {
+pub fn made_before(kept: Duration, now: DateTime<Utc>) -> Uuid {
     let kept = TimeDelta::from_std(kept).unwrap_or(TimeDelta::MAX);
     first_id(now.checked_sub_signed(kept).unwrap_or(DateTime::UNIX_EPOCH) + TimeDelta::minutes(10))
-}
-
-async fn operations(pool: &PgPool, term: Term, kept: Duration) -> Result<u64, QueueError> {
-    let mut transaction = begin(pool, term).await?;
-    let deleted = sqlx::query!(
-        r#"
-        with deletions as (
-            delete from headgate.deletions
-            where id < $1 and finished_at < (select clock_timestamp()) - make_interval(secs => $2)
-        )
-        delete from headgate.operations
-        where id = any (array(
-            select id from headgate.operations
-            where id < $1 and finished_at < (select clock_timestamp()) - make_interval(secs => $2)
-            order by id limit $3
-        ))
-        "#,
-        made_before(kept, Utc::now()),
-        kept.as_secs_f64(),
-        CHUNK,
-    )
-    .execute(&mut *transaction)
-    .await?;
-    transaction.commit().await?;
-    Ok(deleted.rows_affected())
 }
 
 /// Deletes their batches too, by cascade. A cancelled re-sync whose jobs are still being cancelled is kept.

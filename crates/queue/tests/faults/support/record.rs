@@ -121,7 +121,7 @@ impl AttemptHandler for Recorder {
             Act::Stumble(times) if job.attempt <= times => {
                 open.end("stumbled", None).await;
                 let retry =
-                    Verdict::Retry { kind: ErrorKind::Retryable, at_least: None, holds_integration: false };
+                    Verdict::Retry { kind: ErrorKind::Retryable, at_least: None, quiets_integration: false };
                 return failed(retry);
             }
             Act::Stumble(_) => {}

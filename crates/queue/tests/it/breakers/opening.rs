@@ -2,6 +2,7 @@
 
 use super::support::{as_asked, asks, cap, course, five, flips, script};
 use crate::support::{Script, World, config, ok, start, until, until_recorded};
+use insight::store::explain;
 use model::{actor::Scope, breaker::BreakerState, job::JobStatus, rules::explain::ReasonCode};
 use queue::{EngineConfig, store::jobs, worker::LeasedJob};
 use sqlx::PgPool;
@@ -36,7 +37,7 @@ async fn failures_in_a_row_over_two_engines_open_it_and_the_jobs_wait_in_place(p
     assert_eq!((flip.reason.as_str(), &flip.actor), ("5 attempts in a row failed; the last: no", &None));
     assert_eq!(flip.app_id, world.app_id);
 
-    let explained = jobs::explain(&pool, Scope::AllApps, ids[29]).await.unwrap();
+    let explained = explain::explain(&pool, Scope::AllApps, ids[29]).await.unwrap();
     let reason = &explained.reasons[0];
     assert_eq!(reason.code, ReasonCode::CircuitOpen);
     let wait = reason.until.unwrap() - flip.at;

@@ -32,7 +32,7 @@ pub(super) fn asks(world: &World, lane: IntegrationId, what: &str) -> JobSpec {
 }
 
 pub(super) fn fails() -> Outcome {
-    failed(Verdict::Retry { kind: ErrorKind::Retryable, at_least: None, holds_integration: false })
+    failed(Verdict::Retry { kind: ErrorKind::Retryable, at_least: None, quiets_integration: false })
 }
 
 /// What a job's type asks for.
@@ -58,7 +58,7 @@ pub(super) fn as_asked(job: &LeasedJob) -> Outcome {
             Verdict::Retry {
                 kind: ErrorKind::Retryable,
                 at_least: Some(Duration::ZERO),
-                holds_integration: true,
+                quiets_integration: true,
             },
         ),
         "is refused" => answered(400, Verdict::GiveUp { pauses_integration: false }),

@@ -1,6 +1,9 @@
 //! Accepted jobs are new, or fold into the one that waits, or stand behind the one that runs.
 
 use crate::support::{World, end, given_up, retried, sent};
+use insight::store::explain;
+use insight::store::job_lists;
+use insight::store::trail;
 use model::{
     actor::Scope,
     filter::JobFilter,
@@ -11,10 +14,7 @@ use model::{
     rules::explain::ReasonCode,
     trace::TraceContext,
 };
-use queue::store::{
-    dead_letters,
-    jobs::{self, JobSpec},
-};
+use queue::store::jobs::JobSpec;
 use serde_json::json;
 use sqlx::PgPool;
 use std::time::Duration;
@@ -85,10 +85,13 @@ async fn a_job_is_found_by_each_of_its_correlation_ids_wherever_it_goes(pool: Pg
     let found = async |correlation_id: &str| -> Vec<JobId> {
         let id = || Some(correlation_id.to_owned());
         let filter = JobFilter { correlation_id: id(), ..JobFilter::default() };
-        let keys = jobs::TrailKeys { correlation_id: id(), ..jobs::TrailKeys::default() };
-        let listed = jobs::list(&pool, Scope::AllApps, &filter, PageRequest::default()).await.unwrap();
-        let trail = jobs::trail(&pool, Scope::AllApps, &keys, PageRequest::default()).await.unwrap();
-        let counted = jobs::count(&pool, Scope::AllApps, &filter).await.unwrap().unwrap().all.n;
+        let keys = trail::TrailKeys {
+            correlation_id: id(),
+            ..trail::TrailKeys::default()
+        };
+        let listed = job_lists::list(&pool, Scope::AllApps, &filter, PageRequest::default()).await.unwrap();
+        let trail = trail::trail(&pool, Scope::AllApps, &keys, PageRequest::default()).await.unwrap();
+        let counted = job_lists::count(&pool, Scope::AllApps, &filter).await.unwrap().unwrap().all.n;
         let listed: Vec<JobId> = listed.items.into_iter().map(|job| job.id).collect();
         assert_eq!(trail.items.into_iter().map(|item| item.job.id).collect::<Vec<_>>(), listed);
         assert_eq!(counted, i64::try_from(listed.len()).unwrap());
@@ -132,7 +135,9 @@ async fn a_job_is_found_by_each_of_its_correlation_ids_wherever_it_goes(pool: Pg
     world.finish(&[end(&held[0], given_up())]).await;
     assert_eq!(found("n29").await, [second], "a dead letter");
     let filter = JobFilter { correlation_id: Some("n29".into()), ..JobFilter::default() };
-    let letters = dead_letters::list(&pool, Scope::AllApps, &filter, PageRequest::default()).await.unwrap();
+    let letters = insight::store::dead_letters::list(&pool, Scope::AllApps, &filter, PageRequest::default())
+        .await
+        .unwrap();
     let letter = &letters.items[0];
     assert_eq!((&letter.correlation_ids, letter.earlier_correlations), (&job.correlation_ids, 14));
     assert_eq!(letters.items.len(), 1);
@@ -257,7 +262,7 @@ async fn what_gathers_says_so(pool: PgPool) {
     let later = |seconds| Some(chrono::Utc::now() + chrono::Duration::seconds(seconds));
     let change = JobSpec { run_at: later(1_000), gathers_until: later(2_500), ..keyed(&world, lane, "a") };
     let id = world.accept(&[change]).await[0].id;
-    let told = jobs::explain(&pool, Scope::AllApps, id).await.unwrap();
+    let told = explain::explain(&pool, Scope::AllApps, id).await.unwrap();
     let job = world.get(id).await.job;
     assert_eq!((told.reasons[0].code, told.runs_at), (ReasonCode::GathersChanges, Some(job.run_at)));
 }

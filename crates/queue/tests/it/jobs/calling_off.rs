@@ -1,6 +1,7 @@
 //! Jobs called off while they are processed: nothing of their record or key begins before their worker has let go of them.
 
 use crate::support::{World, end, given_up, retried, sent};
+use insight::store::explain;
 use model::{
     actor::Scope,
     attempt::AttemptOutcome,
@@ -10,7 +11,7 @@ use model::{
 };
 use queue::{
     QueueError,
-    store::jobs::{self, Applied, ClaimedJob, Ending, JobSpec, Recovered},
+    store::jobs::{Applied, ClaimedJob, Ending, JobSpec, Recovered},
 };
 use sqlx::PgPool;
 use std::time::Duration;
@@ -131,7 +132,7 @@ async fn asking_again_changes_nothing_and_a_requeue_is_refused(pool: PgPool) {
         world.requeue(id).await,
         Err(QueueError::WrongState { status: JobStatus::Processing, .. })
     ));
-    let explained = jobs::explain(&pool, Scope::AllApps, id).await.unwrap();
+    let explained = explain::explain(&pool, Scope::AllApps, id).await.unwrap();
     assert_eq!(explained.reasons[0].code, ReasonCode::CancelRequested);
     world.finish(&[end(&held[0], STOPPED)]).await;
     assert!(matches!(world.cancel(id).await, Err(QueueError::WrongState { .. })));

@@ -1,6 +1,7 @@
 //! Of ever so many causes, those are read that are asked for.
 
 use crate::support::{Plans, World, session};
+use insight::store::failures;
 use model::{
     actor::Scope,
     failure::{CauseId, FailureFilter, FailureState},
@@ -8,7 +9,6 @@ use model::{
     id::IntegrationId,
     page::PageRequest,
 };
-use queue::store::{dead_letters, failures};
 use sqlx::{
     PgPool,
     postgres::{PgConnectOptions, PgPoolOptions},
@@ -86,7 +86,9 @@ async fn of_many_causes_those_are_read_that_are_asked_for(_: PgPoolOptions, opti
         let touched = plans.touched();
         assert!(touched.rows < FEW, "{statistics}: {touched:?}");
         let of_cause = JobFilter { fingerprint: Some(cause.to_string()), ..JobFilter::default() };
-        dead_letters::groups(&pool, Scope::AllApps, &of_cause, &Default::default()).await.unwrap();
+        insight::store::dead_letters::groups(&pool, Scope::AllApps, &of_cause, &Default::default())
+            .await
+            .unwrap();
         let touched = plans.touched();
         assert!(touched.rows < FEW, "{statistics}: {touched:?}");
     }

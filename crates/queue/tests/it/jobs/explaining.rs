@@ -1,8 +1,9 @@
 //! Why a job is not running is told without reading all that is ready.
 
 use crate::support::{World, session};
+use insight::store::explain;
 use model::actor::Scope;
-use queue::store::jobs::{self, JobSpec};
+use queue::store::jobs::JobSpec;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
@@ -21,7 +22,7 @@ async fn what_goes_first_is_counted_only_so_far(_: PgPoolOptions, options: PgCon
         sqlx::raw_sql(statistics).execute(&pool).await.unwrap();
         for job in &keyed {
             plans.touched();
-            jobs::explain(&pool, Scope::AllApps, job.id).await.unwrap();
+            explain::explain(&pool, Scope::AllApps, job.id).await.unwrap();
             let touched = plans.touched();
             assert!(touched.rows < 1_200, "{statistics}: {touched:?}");
         }

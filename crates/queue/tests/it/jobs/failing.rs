@@ -1,6 +1,11 @@
 //! What fails is known by its cause: which jobs wait because of it, which were given up, when it began and whether it goes on.
 
 use crate::support::{World, end, given_up, retried, sent, until};
+use insight::store::job_lists;
+use insight::store::{
+    failures::{self, Mark},
+    stats,
+};
 use model::{
     actor::Scope,
     failure::{CauseId, FailureFilter, FailureGroup, FailureState, SetFailureNote},
@@ -12,10 +17,8 @@ use queue::{
     QueueError,
     store::{
         dead_letters,
-        failures::{self, Mark},
-        jobs::{self, Applied, Ending, Failure},
+        jobs::{Applied, Ending, Failure},
         leader::{self, Term},
-        stats,
     },
 };
 use sqlx::PgPool;
@@ -82,7 +85,7 @@ impl Failing {
     async fn found(&self, fingerprint: &str) -> BTreeSet<JobId> {
         let filter = JobFilter { fingerprint: Some(fingerprint.to_owned()), ..JobFilter::default() };
         let page =
-            jobs::list(&self.world.pool, Scope::AllApps, &filter, PageRequest::default()).await.unwrap();
+            job_lists::list(&self.world.pool, Scope::AllApps, &filter, PageRequest::default()).await.unwrap();
         page.items.into_iter().map(|job| job.id).collect()
     }
 }
@@ -142,9 +145,14 @@ async fn a_job_leaves_its_group_however_it_ends(pool: PgPool) {
     failing.end_next(1, &because("no shelf", retried(HOUR))).await;
     assert_eq!(counted().await, [(1, 1, 6, 1), (1, 0, 1, 1)]);
     failing.end_next(1, &sent()).await;
-    let letters = dead_letters::list(&pool, Scope::AllApps, &JobFilter::default(), PageRequest::default())
-        .await
-        .unwrap();
+    let letters = insight::store::dead_letters::list(
+        &pool,
+        Scope::AllApps,
+        &JobFilter::default(),
+        PageRequest::default(),
+    )
+    .await
+    .unwrap();
     let mut transaction = pool.begin().await.unwrap();
     dead_letters::purge(&mut transaction, Scope::AllApps, letters.items[0].id).await.unwrap();
     transaction.commit().await.unwrap();

@@ -3,6 +3,9 @@
 
 use crate::support::{Plans, Touched, World, end, given_up, sent, session};
 use chrono::{TimeDelta, Utc};
+use insight::store::job_lists;
+use insight::store::trail;
+use insight::store::{operations, trail::TrailKeys};
 use model::{
     actor::{Actor, ActorKind, Role, Scope},
     dead_letter_grid::GridPageRequest,
@@ -13,11 +16,7 @@ use model::{
     operation::{BulkAction, BulkSubject, DryRun, NewBulk},
     page::{Order, Page, PageRequest},
 };
-use queue::store::{
-    dead_letters,
-    jobs::{self, JobSpec, TrailKeys},
-    operations,
-};
+use queue::store::jobs::{self, JobSpec};
 use sqlx::{
     PgPool,
     postgres::{PgConnectOptions, PgPoolOptions},
@@ -106,7 +105,7 @@ async fn all_pages(pool: &PgPool, filter: &JobFilter, limit: i64, order: Order) 
     let mut page = PageRequest { limit, after: None };
     loop {
         let Page { items, next_cursor } =
-            jobs::list_from(pool, Scope::AllApps, filter, page, order).await.unwrap();
+            job_lists::list_from(pool, Scope::AllApps, filter, page, order).await.unwrap();
         found.extend(items);
         pages += 1;
         let Some(cursor) = next_cursor else { return (found, pages) };
@@ -182,7 +181,7 @@ async fn finds_each(
 ) {
     for (what, filter, most, named) in asked {
         plans.touched();
-        jobs::list(pool, Scope::AllApps, &filter, PageRequest::default()).await.unwrap();
+        job_lists::list(pool, Scope::AllApps, &filter, PageRequest::default()).await.unwrap();
         is_kept(what, plans.touched(), most);
         if let Some(named) = named {
             let (found, pages) = all_pages(pool, &filter, 50, Order::Newest).await;
@@ -234,7 +233,8 @@ async fn dead_letters_are_found_as_jobs_are(_: PgPoolOptions, options: PgConnect
         let (mut found, mut page) = (0, PageRequest::default());
         loop {
             plans.touched();
-            let read = dead_letters::list(&pool, Scope::AllApps, &filter, page).await.unwrap();
+            let read =
+                insight::store::dead_letters::list(&pool, Scope::AllApps, &filter, page).await.unwrap();
             is_kept(what, plans.touched(), most);
             found += read.items.len();
             let Some(cursor) = read.next_cursor else { break };
@@ -264,7 +264,8 @@ async fn dead_letters_of_jobs_of_a_time_are_looked_for_page_by_page(
             let (mut found, mut page) = (0, PageRequest::default());
             loop {
                 plans.touched();
-                let read = dead_letters::list(&pool, Scope::AllApps, &filter, page).await.unwrap();
+                let read =
+                    insight::store::dead_letters::list(&pool, Scope::AllApps, &filter, page).await.unwrap();
                 is_kept(what, plans.touched(), SIFTED_IN_ONE);
                 found += read.items.len();
                 let Some(cursor) = read.next_cursor else { break };
@@ -282,7 +283,7 @@ async fn a_trail_of_many_reads_what_it_shows(_: PgPoolOptions, options: PgConnec
     sqlx::raw_sql("analyze").execute(&pool).await.unwrap();
     let keys = TrailKeys { correlation_id: text("c-dense"), ..TrailKeys::default() };
     plans.touched();
-    let page = jobs::trail(&pool, Scope::AllApps, &keys, PageRequest::default()).await.unwrap();
+    let page = trail::trail(&pool, Scope::AllApps, &keys, PageRequest::default()).await.unwrap();
     is_kept("a trail", plans.touched(), FEW);
     assert_eq!(page.items.len(), 50);
 }
@@ -325,17 +326,29 @@ async fn groups_of_dead_letters_look_at_the_newest_of_what_is_not_counted(
                 continue;
             }
             plans.touched();
-            dead_letters::groups(&pool, Scope::AllApps, &filter, &Default::default()).await.unwrap();
+            insight::store::dead_letters::groups(&pool, Scope::AllApps, &filter, &Default::default())
+                .await
+                .unwrap();
             // To see where it ends, and what is looked at.
             is_kept(what, plans.touched(), if what == "app, many" || most == FEW { FEW } else { 66_000 });
             if what.starts_with("app, ") {
-                dead_letters::grid(&pool, Scope::AllApps, &filter, GridPageRequest::default()).await.unwrap();
+                insight::store::dead_letters::grid(
+                    &pool,
+                    Scope::AllApps,
+                    &filter,
+                    GridPageRequest::default(),
+                )
+                .await
+                .unwrap();
                 is_kept(what, plans.touched(), FEW);
             }
         }
     }
     let of = async |filter: &JobFilter| {
-        dead_letters::groups(&pool, Scope::AllApps, filter, &Default::default()).await.unwrap().items
+        insight::store::dead_letters::groups(&pool, Scope::AllApps, filter, &Default::default())
+            .await
+            .unwrap()
+            .items
     };
     let dense = of(&JobFilter { job_type: text("test"), ..Default::default() }).await;
     assert_eq!(dense.iter().map(|group| (group.count, group.is_least)).collect::<Vec<_>>(), [(3_000, true)]);
@@ -410,11 +423,13 @@ async fn a_search_meets_each_job_once_whatever_of_it_is_named(pool: PgPool) {
     let (found, pages) = all_pages(&pool, &filter, 2, Order::Newest).await;
     assert!(pages > 5 && found.windows(2).all(|pair| pair[0].id > pair[1].id), "{pages} pages");
     assert_eq!(found.iter().map(|job| job.id).collect::<BTreeSet<_>>(), named);
-    let matched = jobs::count(&pool, Scope::AllApps, &filter).await.unwrap().unwrap();
+    let matched = job_lists::count(&pool, Scope::AllApps, &filter).await.unwrap().unwrap();
     assert_eq!(matched.all, AtLeast { n: named.len() as i64, is_more: false });
 
     // By its own id, and a dead letter by that, too.
-    let dead = dead_letters::list(&pool, Scope::AllApps, &filter, PageRequest::default()).await.unwrap();
+    let dead = insight::store::dead_letters::list(&pool, Scope::AllApps, &filter, PageRequest::default())
+        .await
+        .unwrap();
     assert_eq!(dead.items.len(), 4);
     for id in [dead.items[0].id.0, dead.items[0].job_id.0] {
         let (found, _) =
@@ -488,7 +503,7 @@ async fn the_few_that_are_due_are_found_among_all_that_wait(_: PgPoolOptions, op
         }
         plans.touched();
         let answered = JobFilter { response_status: "503".parse().ok(), ..waits() };
-        jobs::list(&pool, Scope::AllApps, &answered, PageRequest::default()).await.unwrap();
+        job_lists::list(&pool, Scope::AllApps, &answered, PageRequest::default()).await.unwrap();
         is_kept("waits, by answer", plans.touched(), FEW);
         plans.touched();
         let seldom = JobFilter { fingerprint: text("seldom"), ..JobFilter::default() };

@@ -8,10 +8,7 @@ use model::{
     job::JobStatus,
     rules::verdict::ErrorKind,
 };
-use queue::store::{
-    dead_letters,
-    jobs::{Applied, Completion, Ending, JobSpec},
-};
+use queue::store::jobs::{Applied, Completion, Ending, JobSpec};
 use serde_json::json;
 use sqlx::PgPool;
 use std::time::Duration;
@@ -99,9 +96,14 @@ async fn a_dead_letter_has_the_whole_history(pool: PgPool) {
     }
     let held = world.claim(worker, 1).await;
     world.finish(&[end(&held[0], given_up())]).await;
-    let page = dead_letters::list(&pool, Scope::App(world.app_id), &Default::default(), Default::default())
-        .await
-        .unwrap();
+    let page = insight::store::dead_letters::list(
+        &pool,
+        Scope::App(world.app_id),
+        &Default::default(),
+        Default::default(),
+    )
+    .await
+    .unwrap();
     let dead = &page.items[0];
     assert_eq!((dead.job_id, dead.error_kind), (id, ErrorKind::RetriesExceeded));
     let attempts: Vec<_> =
@@ -109,9 +111,11 @@ async fn a_dead_letter_has_the_whole_history(pool: PgPool) {
     let retryable = Some(ErrorKind::Retryable);
     assert_eq!(attempts, [(1, retryable), (2, retryable), (3, retryable)]);
     assert_eq!(world.get(id).await.attempts, dead.attempts);
-    assert_eq!(dead_letters::get(&pool, Scope::AllApps, dead.id).await.unwrap(), *dead);
+    assert_eq!(insight::store::dead_letters::get(&pool, Scope::AllApps, dead.id).await.unwrap(), *dead);
     let groups =
-        dead_letters::groups(&pool, Scope::AllApps, &Default::default(), &Default::default()).await.unwrap();
+        insight::store::dead_letters::groups(&pool, Scope::AllApps, &Default::default(), &Default::default())
+            .await
+            .unwrap();
     let groups = groups.items;
     assert_eq!((groups.len(), groups[0].count, groups[0].error.as_str()), (1, 1, "shelf 13 is full"));
 }

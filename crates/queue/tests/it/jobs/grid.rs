@@ -2,6 +2,7 @@
 
 use super::failing::{Failing, because};
 use crate::support::given_up;
+use insight::store::failures;
 use model::{
     actor::Scope,
     dead_letter_grid::{DeadLetterGrid, GridPageRequest},
@@ -10,7 +11,6 @@ use model::{
     id::{AppId, IntegrationId},
     page::PageRequest,
 };
-use queue::store::{dead_letters, failures};
 use sqlx::PgPool;
 use std::collections::BTreeMap;
 
@@ -26,13 +26,16 @@ const REASONS: [&str; 8] = [
 ];
 
 async fn grid(pool: &PgPool, filter: &JobFilter, place: GridPageRequest) -> DeadLetterGrid {
-    dead_letters::grid(pool, Scope::AllApps, filter, place).await.unwrap().unwrap()
+    insight::store::dead_letters::grid(pool, Scope::AllApps, filter, place).await.unwrap().unwrap()
 }
 
 /// As many as the list holds.
 async fn listed(pool: &PgPool, filter: &JobFilter) -> i64 {
     let page = PageRequest { limit: 500, after: None };
-    i64::try_from(dead_letters::list(pool, Scope::AllApps, filter, page).await.unwrap().items.len()).unwrap()
+    i64::try_from(
+        insight::store::dead_letters::list(pool, Scope::AllApps, filter, page).await.unwrap().items.len(),
+    )
+    .unwrap()
 }
 
 fn just(filter: &JobFilter, integration_id: Option<IntegrationId>, cause: Option<CauseId>) -> JobFilter {
@@ -93,7 +96,10 @@ async fn each_number_is_that_of_the_list_it_leads_to(pool: PgPool) {
         is_that_of_the_lists(&pool, &filter).await;
     }
     let foreign = Scope::App(AppId::generate());
-    let none = dead_letters::grid(&pool, foreign, &everything, GridPageRequest::default()).await.unwrap().unwrap();
+    let none = insight::store::dead_letters::grid(&pool, foreign, &everything, GridPageRequest::default())
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(none, DeadLetterGrid::default());
 }
 

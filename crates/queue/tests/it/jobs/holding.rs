@@ -1,5 +1,6 @@
 //! Jobs of a paused batch.
 
+use insight::store::job_lists;
 use std::time::Duration;
 
 use crate::support::{World, by_id, end, retried};
@@ -185,7 +186,7 @@ async fn held_jobs_that_are_to_be_retried_are_found_by_their_status(pool: PgPool
     assert_eq!(hold(&world, paused).await, 1);
     let filter = model::filter::JobFilter { status: Some(JobStatus::ToBeRetried), ..Default::default() };
     let page = model::page::PageRequest { limit: 10, after: None };
-    let found = jobs::list(&pool, Scope::AllApps, &filter, page).await.unwrap().items;
+    let found = job_lists::list(&pool, Scope::AllApps, &filter, page).await.unwrap().items;
     assert_eq!(found.iter().map(|job| job.id).collect::<Vec<_>>(), [ids[0].id]);
     set_paused(&world, paused, false).await;
     assert_eq!(let_go(&world, paused).await, 1);

@@ -1,6 +1,11 @@
 //! A job that comes back into the line of its serialize key stands behind who is there, however it comes back.
 
 use crate::support::{World, end, retried, sent, until};
+use insight::store::explain;
+use insight::{
+    services::RunOperations,
+    store::operations::{self, BulkStart},
+};
 use model::{
     actor::{Actor, ActorKind, Role, Scope},
     id::{IntegrationId, JobId, OperationId, WorkerId},
@@ -9,11 +14,10 @@ use model::{
     rules::explain::ReasonCode,
 };
 use queue::{
-    maintenance::{RunOperations, Service as _},
+    maintenance::Service as _,
     store::{
         jobs::{self, ClaimedJob, Ending, JobSpec},
         leader,
-        operations::{self, BulkStart},
     },
 };
 use sqlx::PgPool;
@@ -112,7 +116,7 @@ impl Line {
     }
 
     async fn reasons(&self) -> Vec<ReasonCode> {
-        let why = jobs::explain(&self.world.pool, Scope::AllApps, self.a).await.unwrap();
+        let why = explain::explain(&self.world.pool, Scope::AllApps, self.a).await.unwrap();
         why.reasons.into_iter().map(|reason| reason.code).collect()
     }
 }

@@ -1,6 +1,7 @@
 //! Lists show every job, wherever its row lies, newest first.
 
 use crate::support::{World, end, given_up, retried, sent};
+use insight::store::job_lists;
 use model::{
     actor::Scope,
     filter::JobFilter,
@@ -16,7 +17,7 @@ use sqlx::PgPool;
 use std::time::Duration;
 
 async fn ids(pool: &PgPool, filter: JobFilter) -> Vec<JobId> {
-    let page = jobs::list(pool, Scope::AllApps, &filter, PageRequest::default()).await.unwrap();
+    let page = job_lists::list(pool, Scope::AllApps, &filter, PageRequest::default()).await.unwrap();
     page.items.into_iter().map(|job| job.id).collect()
 }
 
@@ -168,7 +169,7 @@ async fn every_state_and_every_filter_finds_its_jobs(pool: PgPool) {
     }
     let foreign = Scope::App(AppId::generate());
     assert_eq!(
-        jobs::list(&pool, foreign, &JobFilter::default(), PageRequest::default()).await.unwrap().items,
+        job_lists::list(&pool, foreign, &JobFilter::default(), PageRequest::default()).await.unwrap().items,
         []
     );
 }
@@ -206,7 +207,9 @@ async fn a_payload_is_searched_by_path_wherever_the_job_lies(pool: PgPool) {
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn a_filter_without_an_index_is_refused_with_what_makes_it_cheap(pool: PgPool) {
     let list = async |filter: JobFilter| {
-        jobs::list(&pool, Scope::AllApps, &filter, PageRequest::default()).await.map(|page| page.items.len())
+        job_lists::list(&pool, Scope::AllApps, &filter, PageRequest::default())
+            .await
+            .map(|page| page.items.len())
     };
     let by_answer = JobFilter { response_status: "503".parse().ok(), ..Default::default() };
     let Err(QueueError::Invalid(faults)) = list(by_answer.clone()).await else { panic!("it was looked for") };
@@ -226,7 +229,7 @@ async fn what_matches_is_counted_in_the_scope_of_list_and_actions(pool: PgPool) 
     let endings = [sent(), given_up(), retried(Duration::from_secs(60))];
     world.finish(&held.iter().zip(endings).map(|(job, ending)| end(job, ending)).collect::<Vec<_>>()).await;
     let filter = JobFilter { integration_id: Some(lane), ..Default::default() };
-    let matched = jobs::count(&pool, Scope::AllApps, &filter).await.unwrap().unwrap();
+    let matched = job_lists::count(&pool, Scope::AllApps, &filter).await.unwrap().unwrap();
     assert_eq!(matched.all.n, i64::try_from(ids(&pool, filter.clone()).await.len()).unwrap());
     assert_eq!((matched.all.n, matched.requeue.n, matched.cancel.n), (9, 2, 7));
     assert!(!matched.all.is_more);
@@ -237,11 +240,11 @@ async fn names_are_read_at_the_call_and_in_scope_only(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
     let gone = model::id::IntegrationId::generate();
-    let names = queue::store::stats::names(&pool, Scope::AllApps, &[lane, gone], None).await.unwrap();
+    let names = insight::store::stats::names(&pool, Scope::AllApps, &[lane, gone], None).await.unwrap();
     assert_eq!(names.len(), 1, "what is gone has no name");
     assert_eq!((names[&lane].name.as_str(), names[&lane].app_name.as_str()), ("Search", "Shop"));
     let foreign = Scope::App(AppId::generate());
-    assert!(queue::store::stats::names(&pool, foreign, &[lane], None).await.unwrap().is_empty());
+    assert!(insight::store::stats::names(&pool, foreign, &[lane], None).await.unwrap().is_empty());
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
@@ -255,7 +258,7 @@ async fn pages_meet_without_gap_or_overlap(pool: PgPool) {
     let mut seen = Vec::new();
     let mut page = PageRequest { limit: 4, after: None };
     loop {
-        let answer = jobs::list(&pool, Scope::AllApps, &JobFilter::default(), page).await.unwrap();
+        let answer = job_lists::list(&pool, Scope::AllApps, &JobFilter::default(), page).await.unwrap();
         seen.extend(answer.items.iter().map(|job| job.id));
         let Some(cursor) = answer.next_cursor else { break };
         page = PageRequest::parse(Some(4), Some(&cursor)).unwrap();
@@ -267,7 +270,7 @@ async fn pages_meet_without_gap_or_overlap(pool: PgPool) {
     let mut forwards = Vec::new();
     let mut page = PageRequest { limit: 4, after: None };
     loop {
-        let answer = jobs::list_from(&pool, Scope::AllApps, &recent, page, Order::Oldest).await.unwrap();
+        let answer = job_lists::list_from(&pool, Scope::AllApps, &recent, page, Order::Oldest).await.unwrap();
         forwards.extend(answer.items.iter().map(|job| job.id));
         let Some(cursor) = answer.next_cursor else { break };
         page = PageRequest::parse(Some(4), Some(&cursor)).unwrap();
@@ -275,6 +278,6 @@ async fn pages_meet_without_gap_or_overlap(pool: PgPool) {
     forwards.reverse();
     assert_eq!(forwards, seen);
     let all = JobFilter::default();
-    let refused = jobs::list_from(&pool, Scope::AllApps, &all, page, Order::Oldest).await;
+    let refused = job_lists::list_from(&pool, Scope::AllApps, &all, page, Order::Oldest).await;
     assert!(matches!(refused, Err(QueueError::Invalid(_))));
 }

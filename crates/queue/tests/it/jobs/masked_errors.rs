@@ -1,19 +1,19 @@
 //! Who reads errors masked finds them by what they read: a guess at a masked value finds nothing, be it the whole value or a piece.
 
 use crate::support::{World, end, given_up, retried};
+use insight::store::job_lists;
 use model::{
     actor::Scope,
     filter::JobFilter,
     page::PageRequest,
-    rules::masking::{AsShown, Masking},
+    rules::masking::{FirstSecret, Masking},
 };
-use queue::store::{dead_letters, jobs};
 use sqlx::PgPool;
 use std::time::Duration;
 
 /// What of a text is looked through.
 async fn searched(pool: &PgPool, text: &str, marked: &[String]) -> String {
-    let AsShown { suspicion, from_first } = AsShown::new(marked);
+    let FirstSecret { suspicion, from_first } = FirstSecret::new(marked);
     let query =
         sqlx::query_scalar(r"select case when $1 !~ $2 then $1 else regexp_replace($1, $3, '\1\2') end");
     query.bind(text).bind(suspicion).bind(from_first).fetch_one(pool).await.unwrap()
@@ -98,9 +98,10 @@ async fn a_guess_at_a_masked_value_finds_counts_and_lists_nothing(pool: PgPool) 
         for (masked_names, n) in [(None, open), (names(false), masked), (names(true), masked)] {
             let filter = JobFilter { error: Some(error.to_owned()), masked_names, ..JobFilter::default() };
             let all = (Scope::AllApps, PageRequest::default());
-            let listed = jobs::list(&pool, all.0, &filter, all.1).await.unwrap().items.len();
-            let counted = jobs::count(&pool, all.0, &filter).await.unwrap().unwrap().all.n;
-            let dead = dead_letters::list(&pool, all.0, &filter, all.1).await.unwrap().items.len();
+            let listed = job_lists::list(&pool, all.0, &filter, all.1).await.unwrap().items.len();
+            let counted = job_lists::count(&pool, all.0, &filter).await.unwrap().unwrap().all.n;
+            let dead =
+                insight::store::dead_letters::list(&pool, all.0, &filter, all.1).await.unwrap().items.len();
             assert_eq!((listed, counted, dead), (n, n as i64, n / 2), "{filter:?}");
         }
     }

@@ -1,8 +1,9 @@
 //! The hot statements keep to their indexes, also when the statistics were taken while the tables were empty.
 
 use crate::support::{World, end, retried, sent};
+use insight::store::job_lists;
 use model::{actor::Scope, filter::JobFilter, job::JobStatus, page::PageRequest};
-use queue::store::jobs::{self, JobSpec};
+use queue::store::jobs::JobSpec;
 use sqlx::{
     PgPool, Row as _,
     postgres::{PgConnectOptions, PgPoolOptions},
@@ -119,8 +120,8 @@ async fn a_page_of_jobs_reads_no_whole_table(_: PgPoolOptions, options: PgConnec
         ),
     ] {
         let before = (read_in_sequence(&pool, "jobs").await, read_in_sequence(&pool, "finished_jobs").await);
-        jobs::list(&pool, Scope::AllApps, &filter, page).await.unwrap();
-        jobs::list(&pool, Scope::AllApps, &filter, PageRequest::default()).await.unwrap();
+        job_lists::list(&pool, Scope::AllApps, &filter, page).await.unwrap();
+        job_lists::list(&pool, Scope::AllApps, &filter, PageRequest::default()).await.unwrap();
         let after = (read_in_sequence(&pool, "jobs").await, read_in_sequence(&pool, "finished_jobs").await);
         assert_eq!((after.0 - before.0, after.1 - before.1), (0, 0), "{name}");
     }

@@ -1,16 +1,14 @@
 //! Requeue of many together: the same as of each, in a statement for all.
 
 use crate::support::{World, by_id, end, given_up, retried};
+use insight::store::operations::{self, BulkStart};
 use model::{
     actor::{Actor, ActorKind, Role},
     id::{JobId, WorkerId},
     job::JobStatus,
     operation::{BulkAction, BulkDone, BulkOutcome, BulkSubject, NewBulk},
 };
-use queue::store::{
-    jobs::JobSpec,
-    operations::{self, BulkStart},
-};
+use queue::store::jobs::JobSpec;
 use sqlx::PgPool;
 use std::time::Duration;
 

@@ -1,6 +1,8 @@
 //! Cancel, requeue, purge, explain.
 
 use crate::support::{World, end, given_up, retried, sent};
+use insight::store::explain;
+use insight::store::job_lists;
 use model::{
     actor::Scope,
     id::{AppId, JobId},
@@ -132,18 +134,19 @@ async fn foreign_jobs_and_dead_letters_are_not_found(pool: PgPool) {
     let ids = world.accept_plain(lane, 2).await;
     let held = world.claim(worker, 1).await;
     world.finish(&[end(&held[0], given_up())]).await;
-    let dead = dead_letters::list(&pool, Scope::AllApps, &Default::default(), Default::default())
-        .await
-        .unwrap()
-        .items;
+    let dead =
+        insight::store::dead_letters::list(&pool, Scope::AllApps, &Default::default(), Default::default())
+            .await
+            .unwrap()
+            .items;
     let foreign = Scope::App(AppId::generate());
     let mut connection = pool.acquire().await.unwrap();
     let refused = [
         jobs::get(&pool, foreign, ids[0]).await.err(),
-        jobs::explain(&pool, foreign, ids[1]).await.err(),
+        explain::explain(&pool, foreign, ids[1]).await.err(),
         jobs::cancel(&mut connection, foreign, ids[1]).await.err(),
         jobs::requeue(&mut connection, foreign, ids[0]).await.err(),
-        dead_letters::get(&pool, foreign, dead[0].id).await.err(),
+        insight::store::dead_letters::get(&pool, foreign, dead[0].id).await.err(),
         dead_letters::requeue(&mut connection, foreign, dead[0].id).await.err(),
         dead_letters::purge(&mut connection, foreign, dead[0].id).await.err(),
     ];
@@ -161,7 +164,7 @@ async fn explain_names_what_holds_a_job(pool: PgPool) {
     let lane = world.lane_with(1, None).await;
     let ids = world.accept_plain(lane, 3).await;
     let codes = async |id| -> Vec<ReasonCode> {
-        let explained = jobs::explain(&pool, Scope::AllApps, id).await.unwrap();
+        let explained = explain::explain(&pool, Scope::AllApps, id).await.unwrap();
         explained.reasons.into_iter().map(|reason| reason.code).collect()
     };
     assert_eq!(codes(ids[0]).await, [ReasonCode::NoWorker]);
@@ -188,7 +191,7 @@ async fn workers_of_ours_are_nobody_to_a_job_for_external_ones(pool: PgPool) {
     sqlx::query("update headgate.lanes set is_external = true").execute(&pool).await.unwrap();
     let id = world.accept_plain(lane, 1).await[0];
     world.worker().await;
-    let explained = jobs::explain(&pool, Scope::AllApps, id).await.unwrap();
+    let explained = explain::explain(&pool, Scope::AllApps, id).await.unwrap();
     assert_eq!(
         explained.reasons.iter().map(|reason| reason.code).collect::<Vec<_>>(),
         [ReasonCode::NoWorker]
@@ -206,7 +209,8 @@ async fn finished_jobs_of_a_deleted_app_are_nobodys(pool: PgPool) {
     other.cancel(kept_id).await.unwrap();
     sqlx::query("delete from headgate.integrations").execute(&pool).await.unwrap();
     let listed = async || {
-        let page = jobs::list(&pool, Scope::AllApps, &Default::default(), Default::default()).await.unwrap();
+        let page =
+            job_lists::list(&pool, Scope::AllApps, &Default::default(), Default::default()).await.unwrap();
         page.items.into_iter().map(|job| job.id).collect::<Vec<_>>()
     };
     assert_eq!(listed().await, [kept_id, id], "an app keeps what its deleted integrations did");

@@ -155,7 +155,8 @@ impl Crowd {
     /// As the leader does who wants to know whether there is anything to do.
     async fn look_for_signs(&self) {
         let mut probing = self.world.pool.begin_with(jobs::BEGIN).await.unwrap();
-        for service in engine_services(&EngineConfig::default()) {
+        let config = EngineConfig::default();
+        for service in engine_services(&config).into_iter().chain(insight::services::services(&config)) {
             if let Some(sign) = service.sign() {
                 let asked = AssertSqlSafe(format!("select ({sign})"));
                 sqlx::query_scalar::<_, bool>(asked).fetch_one(&mut *probing).await.unwrap();

@@ -1,13 +1,15 @@
 //! The trail of a record, a correlation or a key: every job, wherever its row lies.
 
 use crate::support::{World, by_id, end, given_up, retried, sent};
+use insight::store::trail;
+use insight::store::trail::{RecordKey, TrailKeys};
 use model::{actor::Scope, id::JobId, page::PageRequest, trail::TrailJob};
-use queue::store::jobs::{self, JobSpec, RecordKey, TrailKeys, deduplication_id};
+use queue::store::jobs::{JobSpec, deduplication_id};
 use sqlx::PgPool;
 use std::time::Duration;
 
 async fn found(world: &World, keys: TrailKeys) -> Vec<TrailJob> {
-    jobs::trail(&world.pool, Scope::AllApps, &keys, PageRequest::default()).await.unwrap().items
+    trail::trail(&world.pool, Scope::AllApps, &keys, PageRequest::default()).await.unwrap().items
 }
 
 fn ids(found: &[TrailJob]) -> Vec<JobId> {

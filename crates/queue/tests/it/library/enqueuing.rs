@@ -1,11 +1,12 @@
 //! Who enqueues, and in whose transaction.
 
 use super::printing::{Print, kit, print};
+use insight::store::job_lists;
 use model::{
     actor::Scope,
     job::{EnqueueOutcome, JobStatus},
 };
-use queue::{Client, Job, NewJob, QueueError, store::jobs};
+use queue::{Client, Job, NewJob, QueueError};
 use serde::{Deserialize, Serialize};
 use sqlx::{Connection as _, PgConnection, PgPool};
 use std::time::Duration;
@@ -60,8 +61,13 @@ async fn enqueuing_fits_into_a_task(pool: PgPool) {
         ours.enqueue(print(5)).await?;
         ours.commit().await?;
         let scope = Scope::App(client.app_id());
-        jobs::list(&pool, scope, &model::filter::JobFilter::default(), model::page::PageRequest::default())
-            .await
+        job_lists::list(
+            &pool,
+            scope,
+            &model::filter::JobFilter::default(),
+            model::page::PageRequest::default(),
+        )
+        .await
     });
     assert_eq!(enqueued.await.unwrap().unwrap().items.len(), 6);
 }

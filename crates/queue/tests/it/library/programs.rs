@@ -2,6 +2,7 @@
 
 use super::printing::{Print, Printer, kit, print};
 use crate::support::{World, ok, session, start, until, until_recorded};
+use insight::store::explain;
 use model::{actor::Scope, id::WorkerId, job::JobStatus, rules::explain::ReasonCode};
 use queue::{
     Client, Job, LaneOptions, QueueError, Runner,
@@ -159,7 +160,7 @@ async fn a_job_whose_program_does_not_run_says_so(pool: PgPool) {
     let world = World::new(&pool).await;
     let id =
         Client::open_for(&pool, "shop", "billing").await.unwrap().enqueue(&pool, print(1)).await.unwrap().id;
-    let why = async || jobs::explain(&pool, Scope::AllApps, id).await.unwrap().reasons;
+    let why = async || explain::explain(&pool, Scope::AllApps, id).await.unwrap().reasons;
     // One that delivers does not count.
     world.worker().await;
     let reasons = why().await;
@@ -226,7 +227,7 @@ async fn a_job_that_no_process_of_its_program_knows_says_so(pool: PgPool) {
         "select exists (select 1 from headgate.waiting) and exists (select 1 from headgate.finished_jobs)",
     )
     .await;
-    let reasons = jobs::explain(&pool, Scope::AllApps, unknown).await.unwrap().reasons;
+    let reasons = explain::explain(&pool, Scope::AllApps, unknown).await.unwrap().reasons;
     let none = reasons.iter().find(|reason| reason.code == ReasonCode::NoWorker).expect("nobody does it");
     assert!(none.detail.contains("the program main"), "{}", none.detail);
     assert_eq!(jobs::get(&pool, Scope::AllApps, known).await.unwrap().job.status, JobStatus::Completed);

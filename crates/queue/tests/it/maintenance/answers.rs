@@ -2,6 +2,7 @@
 
 use super::world::{World, lead};
 use crate::support::{self, Script, World as Jobs, failed};
+use insight::store::stats::answers::{self, answers};
 use model::{
     actor::Scope,
     id::{AppId, IntegrationId},
@@ -11,11 +12,8 @@ use model::{
 use queue::{
     QueueError,
     store::{
+        counts::latency::{Spans, append, fold},
         retention,
-        stats::{
-            answers::{self, answers},
-            latency::{Spans, append, fold},
-        },
     },
 };
 use sqlx::PgPool;

@@ -1,18 +1,16 @@
 //! How fast bulk actions are: `cargo test -p queue --test it bulk_pace -- --ignored --nocapture`.
 
 use super::world::{World, an_operator, lead};
+use insight::{
+    services::RunOperations,
+    store::operations::{self, BulkStart},
+};
 use model::{
     filter::JobFilter,
     operation::{BulkAction, BulkOutcome, BulkStarted, BulkSubject, NewBulk, OperationState},
 };
-use queue::{
-    maintenance::{RunOperations, Service as _},
-    store::{
-        leader::Term,
-        operations::{self, BulkStart},
-        stats,
-    },
-};
+use queue::store::counts;
+use queue::{maintenance::Service as _, store::leader::Term};
 use sqlx::PgPool;
 use std::time::Instant;
 
@@ -38,7 +36,7 @@ async fn measure(world: &World, term: Term, subject: BulkSubject, action: BulkAc
     let seconds = begun.elapsed().as_secs_f64();
     let done = operations::get(pool, model::actor::Scope::AllApps, operation_id).await.unwrap();
     assert_eq!((done.state, done.changed), (OperationState::Done, i64::from(MANY)));
-    assert_eq!(stats::drift(pool).await.unwrap(), []);
+    assert_eq!(counts::drift(pool).await.unwrap(), []);
     println!("{} {}: {:.0} a second", action.as_str(), subject.as_str(), f64::from(MANY) / seconds);
 }
 

@@ -4,6 +4,8 @@ use super::{
     operations::{cancel, counts, run, start},
     world::{World, an_operator, lead},
 };
+use insight::store::job_lists;
+use insight::store::operations::{self, BulkStart};
 use model::{
     actor::{Actor, Role, Scope},
     filter::JobFilter,
@@ -12,13 +14,10 @@ use model::{
     operation::{BulkAction, BulkOutcome, BulkStarted, BulkSubject, NewBulk},
     page::PageRequest,
 };
+use queue::store::counts;
 use queue::{
     QueueError,
-    store::{
-        jobs::{self, JobSpec},
-        operations::{self, BulkStart},
-        stats,
-    },
+    store::jobs::{self, JobSpec},
 };
 use sqlx::PgPool;
 use std::time::Duration;
@@ -39,9 +38,9 @@ async fn dead_letters_are_requeued_and_purged_by_filter(pool: PgPool) {
     let done = operations::start(&pool, &an_operator(), BulkSubject::DeadLetters, purge).await.unwrap();
     assert_eq!(counts(&done), (20, 20, 0));
     assert_eq!(world.number("select count(*) from headgate.dead_letter_jobs").await, 0);
-    assert_eq!(stats::counts(&pool, world.lane).await.unwrap().backlog, 120);
-    assert_eq!(stats::counts(&pool, other).await.unwrap(), stats::LaneCounts::default());
-    assert_eq!(stats::drift(&pool).await.unwrap(), []);
+    assert_eq!(counts::counts(&pool, world.lane).await.unwrap().backlog, 120);
+    assert_eq!(counts::counts(&pool, other).await.unwrap(), counts::LaneCounts::default());
+    assert_eq!(counts::drift(&pool).await.unwrap(), []);
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
@@ -111,7 +110,8 @@ async fn a_button_touches_what_its_list_shows(pool: PgPool) {
         assert_eq!(dry.matched, count, "{filter:?}");
         // Where no status is asked for, the list shows those too that the action is not about.
         if filter.status.is_some() || filter.error.is_some() || filter.q.is_some() {
-            let listed = jobs::list(&pool, Scope::AllApps, &filter, PageRequest::default()).await.unwrap();
+            let listed =
+                job_lists::list(&pool, Scope::AllApps, &filter, PageRequest::default()).await.unwrap();
             assert_eq!(listed.items.len(), usize::try_from(count).unwrap(), "{filter:?}");
         }
     }
@@ -129,8 +129,8 @@ async fn called_off_jobs_come_back_only_when_they_are_asked_for(pool: PgPool) {
     assert_eq!(counts(&start(&pool, &an_operator(), requeue(None)).await), (0, 0, 0));
     let cancelled = requeue(Some(JobStatus::Cancelled));
     assert_eq!(counts(&start(&pool, &an_operator(), cancelled).await), (5, 5, 0));
-    assert_eq!(stats::counts(&pool, world.lane).await.unwrap().backlog, 5);
-    assert_eq!(stats::drift(&pool).await.unwrap(), []);
+    assert_eq!(counts::counts(&pool, world.lane).await.unwrap().backlog, 5);
+    assert_eq!(counts::drift(&pool).await.unwrap(), []);
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
@@ -167,7 +167,7 @@ async fn changes_behind_processing_jobs_and_keyed_jobs_are_called_off_with_the_r
     let held = jobs::claim(&pool, &claims).await.unwrap().remove(0);
     let more = [spec(Some("d"), None), spec(None, Some("k")), spec(None, Some("k")), spec(None, None)];
     jobs::enqueue(&mut connection, &more).await.unwrap();
-    assert_eq!(stats::drift(&pool).await.unwrap(), []);
+    assert_eq!(counts::drift(&pool).await.unwrap(), []);
 
     let done = start(&pool, &an_operator(), cancel(&world)).await;
     assert_eq!(counts(&done), (5, 5, 0));
@@ -178,5 +178,5 @@ async fn changes_behind_processing_jobs_and_keyed_jobs_are_called_off_with_the_r
     assert_eq!(world.number("select count(*) from headgate.ready").await, 0);
     assert_eq!(world.number("select count(*) from headgate.serialized_jobs").await, 0);
     assert_eq!(world.number("select count(*) from headgate.finished_jobs where status = 4").await, 5);
-    assert_eq!(stats::drift(&pool).await.unwrap(), []);
+    assert_eq!(counts::drift(&pool).await.unwrap(), []);
 }

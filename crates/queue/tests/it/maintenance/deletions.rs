@@ -2,6 +2,8 @@
 
 use super::world::{World, lead};
 use crate::support::session;
+use insight::store::job_lists;
+use insight::{services::RunOperations, store::operations};
 use model::{
     actor::Scope,
     dead_letter::GroupPageRequest,
@@ -12,11 +14,10 @@ use model::{
 };
 use queue::{
     QueueError,
-    maintenance::{RunOperations, Service as _},
+    maintenance::Service as _,
     store::{
-        dead_letters,
         deletions::{self, NewDeletion},
-        jobs, operations,
+        jobs,
     },
 };
 use sqlx::{
@@ -150,16 +151,22 @@ async fn what_is_being_deleted_is_not_shown(pool: PgPool) {
     world.dead_letters(kept, 1).await;
     let letters = async || {
         let page = PageRequest::default();
-        dead_letters::list(&pool, Scope::AllApps, &JobFilter::default(), page).await.unwrap().items
+        insight::store::dead_letters::list(&pool, Scope::AllApps, &JobFilter::default(), page)
+            .await
+            .unwrap()
+            .items
     };
     let gone = letters().await.into_iter().find(|letter| letter.integration_id == world.lane).unwrap();
     delete(&world, Some(world.lane)).await;
 
     let shown = letters().await;
     assert_eq!(shown.iter().map(|letter| letter.integration_id).collect::<Vec<_>>(), [kept]);
-    assert!(matches!(dead_letters::get(&pool, Scope::AllApps, gone.id).await, Err(QueueError::NotFound)));
+    assert!(matches!(
+        insight::store::dead_letters::get(&pool, Scope::AllApps, gone.id).await,
+        Err(QueueError::NotFound)
+    ));
     let listed = async |filter: JobFilter| -> Vec<IntegrationId> {
-        let page = jobs::list(&pool, Scope::AllApps, &filter, PageRequest::default()).await.unwrap();
+        let page = job_lists::list(&pool, Scope::AllApps, &filter, PageRequest::default()).await.unwrap();
         page.items.iter().map(|job| job.integration_id).collect()
     };
     let of = |id| JobFilter { integration_id: Some(id), ..JobFilter::default() };
@@ -169,8 +176,10 @@ async fn what_is_being_deleted_is_not_shown(pool: PgPool) {
         assert!(matches!(jobs::get(&pool, Scope::AllApps, id).await, Err(QueueError::NotFound)));
     }
     let page = GroupPageRequest::default();
-    let groups =
-        dead_letters::groups(&pool, Scope::AllApps, &JobFilter::default(), &page).await.unwrap().items;
+    let groups = insight::store::dead_letters::groups(&pool, Scope::AllApps, &JobFilter::default(), &page)
+        .await
+        .unwrap()
+        .items;
     assert!(groups.iter().all(|group| group.integration_id == kept), "{groups:?}");
 }
 

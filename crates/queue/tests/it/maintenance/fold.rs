@@ -2,11 +2,8 @@
 
 use super::world::{World, lead};
 use crate::support::until;
-use queue::{
-    EngineConfig,
-    maintenance::Maintenance,
-    store::stats::{self, fold},
-};
+use queue::store::counts;
+use queue::{EngineConfig, maintenance::Maintenance, store::counts::fold};
 use sqlx::PgPool;
 use tokio_util::sync::CancellationToken;
 
@@ -18,15 +15,15 @@ async fn folding_keeps_every_sum(pool: PgPool) {
         world.pending(world.lane, 4, 0).await;
         world.to_be_retried(world.lane, 3, 2).await;
         world.dead_letters(world.lane, 1).await;
-        let before = stats::counts(&pool, world.lane).await.unwrap();
+        let before = counts::counts(&pool, world.lane).await.unwrap();
         assert_eq!(fold::job_counts(&pool, term).await.unwrap(), 3);
-        assert_eq!(stats::counts(&pool, world.lane).await.unwrap(), before);
+        assert_eq!(counts::counts(&pool, world.lane).await.unwrap(), before);
         assert_eq!(world.number("select count(*) from headgate.job_count_deltas").await, 0);
     }
-    let counts = stats::counts(&pool, world.lane).await.unwrap();
+    let counts = counts::counts(&pool, world.lane).await.unwrap();
     assert_eq!((counts.backlog, counts.to_be_retried, counts.dead_letters), (8, 6, 2));
     assert_eq!(counts.retry_pyramid, [0, 6]);
-    assert_eq!(stats::all_counts(&pool).await.unwrap().remove(&world.lane), Some(counts));
+    assert_eq!(counts::all_counts(&pool).await.unwrap().remove(&world.lane), Some(counts));
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
@@ -65,7 +62,7 @@ async fn many_folders_and_many_writers_lose_nothing(pool: PgPool) {
     for task in tasks.collect::<Vec<_>>() {
         task.await.unwrap();
     }
-    let counts = stats::counts(&pool, world.lane).await.unwrap();
+    let counts = counts::counts(&pool, world.lane).await.unwrap();
     assert_eq!((counts.backlog, counts.processing), (120, 120));
 }
 
@@ -119,7 +116,7 @@ async fn deltas_that_pile_up_while_the_leader_does_nothing_are_folded_by_another
     // It leads for a minute and never comes to it.
     lead(&pool).await;
     let token = CancellationToken::new();
-    let other = Maintenance::start(pool.clone(), EngineConfig::default(), Vec::new(), token.clone());
+    let other = Maintenance::start(pool.clone(), EngineConfig::default(), insight::services::services(&EngineConfig::default()), token.clone());
     world.run("insert into headgate.job_count_deltas select gen_random_uuid(), 0, 0, 1 from generate_series(1, 30000)").await;
     until(&pool, "select count(*) <= 5000 from headgate.job_count_deltas").await;
     assert!(!other.watch().is_leader());

@@ -2,16 +2,14 @@
 
 use super::world::{World, lead, take_over};
 use crate::support::{self, Script, World as Jobs, ok};
+use insight::store::stats;
 use model::{
     actor::Scope,
     histogram::Percentiles,
     id::IntegrationId,
     stats::{Throughput, Window},
 };
-use queue::store::stats::{
-    self,
-    latency::{Spans, append, fold, recent},
-};
+use queue::store::counts::latency::{Spans, append, fold, recent};
 use sqlx::PgPool;
 use std::{collections::HashMap, time::Duration};
 

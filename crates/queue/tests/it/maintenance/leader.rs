@@ -5,7 +5,7 @@ use crate::support::until;
 use model::id::WorkerId;
 use queue::{
     QueueError,
-    store::{leader, stats::fold},
+    store::{counts::fold, leader},
 };
 use sqlx::PgPool;
 use std::time::Duration;

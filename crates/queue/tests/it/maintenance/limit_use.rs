@@ -1,15 +1,15 @@
 //! How much of a limit was used: exact to the slot, whoever copies it and however often.
 
 use super::world::{World, lead, take_over};
+use insight::store::rate_limits::{SharedLimit, collect, history};
 use model::{
     id::IntegrationId,
     limit_use::{LimitUse, LimitWindow},
     rate_limit::RateLimit,
 };
 use queue::store::{
+    counts::latency::{Spans, append, fold},
     lanes,
-    rate_limits::{SharedLimit, collect, history},
-    stats::latency::{Spans, append, fold},
 };
 use sqlx::PgPool;
 use std::collections::{BTreeMap, HashMap};

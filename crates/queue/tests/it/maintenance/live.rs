@@ -1,11 +1,11 @@
 //! The hub: what one process knows of the newest snapshot.
 
 use super::world::{World, lead};
-use model::{actor::Scope, stats::Snapshot};
-use queue::{
+use insight::{
     live::{LiveHub, LiveState},
     store::stats::{self, live_snapshots},
 };
+use model::{actor::Scope, stats::Snapshot};
 use sqlx::PgPool;
 use std::sync::Arc;
 use tokio::sync::watch;

@@ -1,14 +1,15 @@
 //! What the sampler measures, and who may read it where.
 
 use super::world::{World, lead};
+use insight::{
+    live::LiveHub,
+    services::Sample,
+    store::stats::{LastSeen, measures, rollup},
+};
 use queue::{
     EngineConfig,
-    live::LiveHub,
-    maintenance::{Maintenance, Sample, Service as _},
-    store::{
-        stats::{LastSeen, measures, rollup},
-        vacuum,
-    },
+    maintenance::{Maintenance, Service as _},
+    store::vacuum,
 };
 use sqlx::{Connection as _, PgConnection, PgPool};
 use tokio_util::sync::CancellationToken;
@@ -84,7 +85,7 @@ async fn measures_and_warnings_reach_every_process(pool: PgPool) {
 async fn the_leader_tells_how_its_services_do(pool: PgPool) {
     let token = CancellationToken::new();
     let hub = LiveHub::start(pool.clone(), token.clone());
-    let maintenance = Maintenance::start(pool.clone(), EngineConfig::default(), Vec::new(), token.clone());
+    let maintenance = Maintenance::start(pool.clone(), EngineConfig::default(), insight::services::services(&EngineConfig::default()), token.clone());
     let mut changes = hub.subscribe();
     let state = changes
         .wait_for(|state| {
@@ -115,7 +116,7 @@ async fn what_services_did_is_counted_on_when_the_lead_changes_hands(pool: PgPoo
         let token = CancellationToken::new();
         let hub = LiveHub::start(pool.clone(), token.clone());
         let maintenance =
-            Maintenance::start(pool.clone(), EngineConfig::default(), Vec::new(), token.clone());
+            Maintenance::start(pool.clone(), EngineConfig::default(), insight::services::services(&EngineConfig::default()), token.clone());
         // Another process each time, which counts from nought.
         let mut changes = hub.subscribe();
         let term = told.last().map_or(0, |(term, _)| *term);

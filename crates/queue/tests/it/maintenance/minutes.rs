@@ -2,21 +2,18 @@
 
 use super::world::{World, lead, take_over};
 use chrono::{DateTime, TimeDelta, Utc};
+use insight::{
+    live::LiveHub,
+    store::stats::{
+        self, live_snapshots,
+        minutes::{self, Writer},
+    },
+};
 use model::{
     stats::{Moment, Snapshot, Window},
     worker::Worker,
 };
-use queue::{
-    live::LiveHub,
-    store::{
-        leader::Term,
-        stats::{
-            self, live_snapshots,
-            minutes::{self, Writer},
-        },
-        workers,
-    },
-};
+use queue::store::{leader::Term, workers};
 use sqlx::PgPool;
 use tokio_util::sync::CancellationToken;
 

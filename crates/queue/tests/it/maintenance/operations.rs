@@ -1,6 +1,10 @@
 //! Bulk actions on their way: at once or held, at a pace, through other leaders, races and rows that cannot be changed.
 
 use super::world::{World, an_operator, lead, take_over};
+use insight::{
+    services::RunOperations,
+    store::operations::{self, BulkStart},
+};
 use model::{
     actor::{Actor, Scope},
     filter::JobFilter,
@@ -8,15 +12,8 @@ use model::{
     job::JobStatus,
     operation::{BulkAction, BulkDone, BulkOutcome, BulkStarted, BulkSubject, NewBulk, OperationState},
 };
-use queue::{
-    QueueError,
-    maintenance::{RunOperations, Service as _},
-    store::{
-        leader::Term,
-        operations::{self, BulkStart},
-        stats,
-    },
-};
+use queue::store::counts;
+use queue::{QueueError, maintenance::Service as _, store::leader::Term};
 use sqlx::PgPool;
 use uuid::Uuid;
 
@@ -75,7 +72,7 @@ async fn up_to_a_hundred_are_done_at_once_and_what_cannot_be_is_skipped(pool: Pg
     assert_eq!(counts(&start(&pool, &an_operator(), again).await), (99, 0, 99));
     // By filter only live ones are meant.
     assert_eq!(counts(&start(&pool, &an_operator(), cancel(&world)).await), (0, 0, 0));
-    assert_eq!(stats::drift(&pool).await.unwrap(), []);
+    assert_eq!(counts::drift(&pool).await.unwrap(), []);
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
@@ -112,7 +109,7 @@ async fn what_is_being_processed_is_asked_for_and_counts_as_changed(pool: PgPool
     };
     let asked = start(&pool, &an_operator(), by_ids).await;
     assert_eq!(counts(&asked), (5, 5, 0), "asking again is harmless");
-    assert_eq!(stats::drift(&pool).await.unwrap(), []);
+    assert_eq!(counts::drift(&pool).await.unwrap(), []);
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
@@ -132,7 +129,7 @@ async fn a_dry_run_counts_exactly_and_touches_nothing(pool: PgPool) {
     assert_eq!(dry.sample.len(), 5);
     assert_eq!(dry.eta_seconds, Some(30 + 14));
     assert!(!ids.is_empty());
-    assert_eq!(stats::counts(&pool, world.lane).await.unwrap().backlog, 130);
+    assert_eq!(counts::counts(&pool, world.lane).await.unwrap().backlog, 130);
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
@@ -150,8 +147,8 @@ async fn more_are_held_then_worked_off_and_later_jobs_are_not_touched(pool: PgPo
     assert_eq!(state(&pool, id).await, (OperationState::Running, 500, 0));
     while run(&pool, term).await {}
     assert_eq!(state(&pool, id).await, (OperationState::Done, 620, 0));
-    assert_eq!(stats::counts(&pool, world.lane).await.unwrap().backlog, 3);
-    assert_eq!(stats::drift(&pool).await.unwrap(), []);
+    assert_eq!(counts::counts(&pool, world.lane).await.unwrap().backlog, 3);
+    assert_eq!(counts::drift(&pool).await.unwrap(), []);
     let operation = operations::get(&pool, Scope::AllApps, id).await.unwrap();
     assert!(operation.started_at.is_some() && operation.finished_at.is_some());
     assert_eq!(operation.requested_by, "ops@example.test");
@@ -219,7 +216,7 @@ async fn it_is_paused_resumed_and_aborted_and_goes_on_where_it_stood(pool: PgPoo
     assert!(aborted.state == OperationState::Aborted && aborted.finished_at.is_some());
     assert!(!run(&pool, term).await);
     assert_eq!(state(&pool, id).await, (OperationState::Aborted, 500, 0));
-    assert_eq!(stats::counts(&pool, world.lane).await.unwrap().backlog, 100);
+    assert_eq!(counts::counts(&pool, world.lane).await.unwrap().backlog, 100);
     for refused in [
         operations::pause(&mut pool.acquire().await.unwrap(), all, id).await,
         operations::resume(&mut pool.acquire().await.unwrap(), all, id).await,
@@ -249,7 +246,7 @@ async fn a_held_one_is_withdrawn_with_nothing_touched(pool: PgPool) {
     );
     operations::abort(&mut pool.acquire().await.unwrap(), Scope::AllApps, id).await.unwrap();
     assert!(!run(&pool, term).await);
-    assert_eq!(stats::counts(&pool, world.lane).await.unwrap().backlog, 101);
+    assert_eq!(counts::counts(&pool, world.lane).await.unwrap().backlog, 101);
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
@@ -286,7 +283,7 @@ async fn a_row_that_cannot_be_changed_is_passed_over_and_named(pool: PgPool) {
     assert_eq!(state(&pool, id).await, (OperationState::Done, 119, 1));
     let named = "select position((select id::text from headgate.jobs) in error_message)::bigint from headgate.operations";
     assert!(world.number(named).await > 0);
-    assert_eq!(stats::drift(&pool).await.unwrap(), []);
+    assert_eq!(counts::drift(&pool).await.unwrap(), []);
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
@@ -339,5 +336,5 @@ async fn a_job_that_somebody_holds_keeps_no_other_from_being_changed(pool: PgPoo
     producer.commit().await.unwrap();
     running.await.unwrap();
     assert_eq!(state(&pool, id).await, (OperationState::Done, 130, 0));
-    assert_eq!(stats::drift(&pool).await.unwrap(), []);
+    assert_eq!(counts::drift(&pool).await.unwrap(), []);
 }

@@ -60,7 +60,7 @@ async fn a_job_that_cannot_be_taken_back_keeps_no_other_from_it(pool: PgPool) {
     make_rotten(&pool, ids[42]).await;
     let often = EngineConfig { recovery_interval: Duration::from_millis(20), ..EngineConfig::default() };
     let token = CancellationToken::new();
-    let handle = Maintenance::start(pool.clone(), often, Vec::new(), token.clone());
+    let handle = Maintenance::start(pool.clone(), often, insight::services::services(&EngineConfig::default()), token.clone());
     until(&pool, "select count(*) = 94 from headgate.ready").await;
     until_it_says(&handle, "lease_recovery", |health| health.passed_over == 1 && health.runs >= 3).await;
     until(&pool, "select count(*) = 1 from headgate.claim_batches").await;
@@ -71,7 +71,7 @@ async fn a_job_that_cannot_be_taken_back_keeps_no_other_from_it(pool: PgPool) {
     handle.stopped().await;
 
     heal(&pool).await;
-    Maintenance::run_once(&pool, &EngineConfig::default(), Vec::new()).await.unwrap();
+    Maintenance::run_once(&pool, &EngineConfig::default(), insight::services::services(&EngineConfig::default())).await.unwrap();
     assert_eq!(world.ready().await.len(), 95);
     assert_eq!(world.number("select count(*) from headgate.claim_batches").await, 0);
     world.must_be_sound().await;

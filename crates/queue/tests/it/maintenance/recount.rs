@@ -2,22 +2,23 @@
 
 use super::world::{World, lead, take_over};
 use crate::support::{World as Jobs, end, given_up, retried, sent};
+use insight::store::failures;
 use model::{
     failure::CauseId,
     id::{AppId, IntegrationId, WorkerId},
 };
+use queue::store::counts;
 use queue::{
     QueueError,
     maintenance::{Recount, Service as _},
     store::{
-        failures,
-        leader::{self, Term},
-        stats::{
-            self, Drift, fold,
+        counts::{
+            Drift, fold,
             recount::{Proof, prove_jobs, prove_records},
             recount_failures::{next_cause, prove_failures},
             recounts,
         },
+        leader::{self, Term},
     },
 };
 use sqlx::PgPool;
@@ -115,8 +116,8 @@ async fn a_wrong_counter_is_found_reported_and_put_right(pool: PgPool) {
 
     let last = a_round(&pool, term).await;
     assert_eq!((last.unproven, last.drift, last.repaired), (0, 13, 13));
-    assert_eq!(stats::drift(&pool).await.unwrap(), []);
-    let counts = stats::counts(&pool, world.lane).await.unwrap();
+    assert_eq!(counts::drift(&pool).await.unwrap(), []);
+    let counts = counts::counts(&pool, world.lane).await.unwrap();
     assert_eq!((counts.backlog, counts.to_be_retried, counts.retry_pyramid), (4, 3, vec![0, 3]));
     assert_eq!(world.number("select sum(n)::bigint from headgate.record_count_deltas").await, 2);
     assert_eq!(world.number("select sum(n)::bigint from headgate.in_sync_count_deltas").await, 1);
@@ -168,7 +169,7 @@ async fn a_new_leader_goes_on_where_the_last_one_was_stopped(pool: PgPool) {
     let last = recounts::last(&pool).await.unwrap();
     assert!(last.proven > 40 && last.drift == 3, "{last:?}");
     let found: Vec<IntegrationId> =
-        stats::drift(&pool).await.unwrap().into_iter().map(|drift| drift.integration_id).collect();
+        counts::drift(&pool).await.unwrap().into_iter().map(|drift| drift.integration_id).collect();
     assert_eq!(found, [done]);
 }
 
@@ -274,7 +275,7 @@ async fn a_difference_is_put_right_once_however_many_find_it(pool: PgPool) {
         }
     }
     assert_eq!(repairs, [Drift { integration_id: world.lane, status: 0, attempt: 0, counted: 42, real: 1 }]);
-    assert_eq!(stats::counts(&pool, world.lane).await.unwrap().backlog, 1);
+    assert_eq!(counts::counts(&pool, world.lane).await.unwrap().backlog, 1);
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
@@ -286,7 +287,7 @@ async fn an_old_leader_puts_nothing_right(pool: PgPool) {
     assert!(matches!(prove(&pool, old, world.lane).await, Err(QueueError::LeaseLost)));
     let service = Recount::with(Duration::ZERO, PATIENCE);
     assert!(matches!(service.run_once(&pool, old).await, Err(QueueError::LeaseLost)));
-    assert_eq!(stats::counts(&pool, world.lane).await.unwrap().backlog, 5);
+    assert_eq!(counts::counts(&pool, world.lane).await.unwrap().backlog, 5);
     assert_eq!(recounts::last(&pool).await.unwrap(), recounts::LastRecount::default());
 }
 

@@ -2,15 +2,24 @@
 
 use super::world::{World, lead};
 use async_trait::async_trait;
+use model::id::WorkerId;
 use queue::{
     EngineConfig, QueueError,
     maintenance::{Maintenance, Service},
-    store::{leader::Term, stats},
+    store::{
+        counts,
+        leader::{self, Term},
+    },
 };
 use sqlx::PgPool;
 use std::{sync::Arc, time::Duration};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
+
+/// The services of what is seen, which `headgate` runs beside the engine's.
+fn seen() -> Vec<Arc<dyn Service>> {
+    insight::services::services(&EngineConfig::default())
+}
 
 /// Counts its runs; panics, fails or works.
 struct Probe {
@@ -110,19 +119,38 @@ async fn when_the_leader_ends_another_process_leads(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_process_with_more_services_takes_the_lead_and_keeps_it(pool: PgPool) {
+    let ends = CancellationToken::new();
+    let config = EngineConfig { leader_lease: Duration::from_secs(3), ..EngineConfig::default() };
+    let start = |extra| Maintenance::start(pool.clone(), config.clone(), extra, ends.clone());
+    let program = start(Vec::new());
+    program.watch().watch_leader().wait_for(|leads| *leads).await.unwrap();
+    let headgate = start(insight::services::services(&config));
+    headgate.watch().watch_leader().wait_for(|leads| *leads).await.unwrap();
+    program.watch().watch_leader().wait_for(|leads| !*leads).await.unwrap();
+    // Asked for again and again by the one with fewer, the lease stays.
+    let mut connection = pool.acquire().await.unwrap();
+    let other = leader::Candidate { holder: WorkerId::generate(), services: 1 };
+    assert_eq!(leader::acquire(&mut connection, other, Duration::from_secs(60)).await.unwrap(), None);
+    ends.cancel();
+    program.stopped().await;
+    headgate.stopped().await;
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn one_round_of_everything_leaves_order_behind(pool: PgPool) {
     let world = World::new(&pool).await;
     world.pending(world.lane, 3, 0).await;
     world.finished(world.lane, 1, 0, 0).await;
-    assert!(Maintenance::run_once(&pool, &EngineConfig::default(), Vec::new()).await.unwrap());
+    assert!(Maintenance::run_once(&pool, &EngineConfig::default(), seen()).await.unwrap());
     assert_eq!(world.number("select count(*) from headgate.job_count_deltas").await, 0);
     assert_eq!(world.number("select count(*) from headgate.live_snapshots").await, 1);
-    assert_eq!(stats::drift(&pool).await.unwrap(), []);
+    assert_eq!(counts::drift(&pool).await.unwrap(), []);
     // The lead was given back.
-    assert!(Maintenance::run_once(&pool, &EngineConfig::default(), Vec::new()).await.unwrap());
+    assert!(Maintenance::run_once(&pool, &EngineConfig::default(), seen()).await.unwrap());
     let leads = lead(&pool).await;
     assert!(
-        !Maintenance::run_once(&pool, &EngineConfig::default(), Vec::new()).await.unwrap(),
+        !Maintenance::run_once(&pool, &EngineConfig::default(), seen()).await.unwrap(),
         "{leads:?} leads"
     );
 }
@@ -142,11 +170,11 @@ async fn a_job_of_a_worker_that_vanished_goes_back(pool: PgPool) {
     let config = EngineConfig::default();
     let sweep = || Maintenance::run_once(&pool, &config, Vec::new());
     sweep().await.unwrap();
-    assert_eq!(stats::counts(&pool, world.lane).await.unwrap().processing, 2);
+    assert_eq!(counts::counts(&pool, world.lane).await.unwrap().processing, 2);
     world.run("update headgate.workers set lease_until = clock_timestamp() - interval '1 second'").await;
     sweep().await.unwrap();
-    let counts = stats::counts(&pool, world.lane).await.unwrap();
+    let counts = counts::counts(&pool, world.lane).await.unwrap();
     assert_eq!((counts.processing, counts.backlog), (0, 2));
     assert_eq!(world.number("select count(*) from headgate.ready").await, 2);
-    assert_eq!(stats::drift(&pool).await.unwrap(), []);
+    assert_eq!(counts::drift(&pool).await.unwrap(), []);
 }

@@ -19,7 +19,9 @@ async fn is_seen(executor: impl PgExecutor<'_>, sign: &str) -> bool {
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn there_is_a_sign_of_everything_there_is_to_do(pool: PgPool) {
     let world = World::new(&pool).await;
-    let services = engine_services(&EngineConfig::default());
+    let config = EngineConfig::default();
+    let mut services = engine_services(&config);
+    services.extend(insight::services::services(&config));
     let sign = |name: &str| {
         let service = services.iter().find(|service| service.name() == name);
         service.and_then(|service| service.sign()).unwrap_or_else(|| panic!("{name}"))

@@ -1,14 +1,16 @@
 //! The snapshot says what is there, without counting it.
 
 use super::world::{World, lead};
+use insight::store::stats::{self, live_snapshots, rollup};
 use model::{
     actor::Scope,
     rate_limit::RateLimitUse,
     stats::{IntegrationGauge, Totals},
 };
+use queue::store::counts;
 use queue::{
     QueueError,
-    store::stats::{self, Drift, fold, live_snapshots, rollup},
+    store::counts::{Drift, fold},
 };
 use sqlx::PgPool;
 
@@ -54,7 +56,7 @@ async fn a_snapshot_equals_what_is_there(pool: PgPool) {
     assert!(gauge.last_success_at.is_some());
     // 9 came to an end in the last minute, 11 are left.
     assert_eq!(gauge.eta_seconds, Some(74));
-    assert_eq!(stats::drift(&pool).await.unwrap(), []);
+    assert_eq!(counts::drift(&pool).await.unwrap(), []);
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
@@ -68,7 +70,7 @@ async fn a_counter_that_lies_is_found(pool: PgPool) {
         .unwrap();
     let lie =
         |status, attempt, counted, real| Drift { integration_id: world.lane, status, attempt, counted, real };
-    assert_eq!(stats::drift(&pool).await.unwrap(), [lie(0, 0, 3, 2), lie(2, 4, 7, 0)]);
+    assert_eq!(counts::drift(&pool).await.unwrap(), [lie(0, 0, 3, 2), lie(2, 4, 7, 0)]);
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]

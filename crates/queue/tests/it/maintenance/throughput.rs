@@ -1,11 +1,9 @@
 //! Throughput: folded or not, every job is in its bucket once.
 
 use super::world::{World, lead};
+use insight::store::stats::{rollup, throughput, throughput_until};
 use model::{actor::Scope, id::AppId, id::IntegrationId, stats::Window};
-use queue::{
-    QueueError,
-    store::stats::{rollup, throughput, throughput_until},
-};
+use queue::QueueError;
 use sqlx::PgPool;
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]

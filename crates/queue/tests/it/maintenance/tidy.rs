@@ -171,7 +171,7 @@ async fn a_job_that_waits_and_stands_in_no_queue_is_let_in(pool: PgPool) {
 
     sqlx::raw_sql("delete from headgate.ready; delete from headgate.waiting").execute(&pool).await.unwrap();
     let codes = async |id| -> Vec<ReasonCode> {
-        let why = queue::store::jobs::explain(&pool, Scope::AllApps, id).await.unwrap();
+        let why = insight::store::explain::explain(&pool, Scope::AllApps, id).await.unwrap();
         why.reasons.into_iter().map(|reason| reason.code).collect()
     };
     assert_eq!(codes(plain).await, [ReasonCode::NotInQueue]);

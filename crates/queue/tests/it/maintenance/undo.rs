@@ -1,6 +1,13 @@
 //! Bulk actions taken back.
 
 use super::world::{World, an_operator, lead, take_over};
+use insight::{
+    services::RunOperations,
+    store::{
+        failures,
+        operations::{self, BulkStart},
+    },
+};
 use model::{
     actor::Scope,
     dead_letter::BinPageRequest,
@@ -11,15 +18,11 @@ use model::{
         SkipReason, Skipped,
     },
 };
+use queue::store::counts;
 use queue::{
     QueueError,
-    maintenance::{RunOperations, Service as _},
-    store::{
-        dead_letters, failures,
-        leader::Term,
-        operations::{self, BulkStart},
-        retention, stats,
-    },
+    maintenance::Service as _,
+    store::{dead_letters, leader::Term, retention},
 };
 use sqlx::PgPool;
 
@@ -70,7 +73,7 @@ async fn undone(world: &World, term: Term, id: OperationId) -> Operation {
 }
 
 async fn no_drift(world: &World) {
-    assert_eq!(stats::drift(&world.pool).await.unwrap(), []);
+    assert_eq!(counts::drift(&world.pool).await.unwrap(), []);
 }
 
 const LETTERS: &str = "select count(*) from headgate.dead_letter_jobs";
@@ -198,7 +201,7 @@ async fn requeued_jobs_wait_again_or_are_cancelled_again(pool: PgPool) {
     let term = lead(&pool).await;
     world.to_be_retried(world.lane, 20, 4).await;
     let id = done(&world, term, BulkSubject::Jobs, of(&world, BulkAction::Requeue)).await;
-    assert_eq!(stats::counts(&pool, world.lane).await.unwrap().backlog, 20);
+    assert_eq!(counts::counts(&pool, world.lane).await.unwrap().backlog, 20);
     assert_eq!(undone(&world, term, id).await.changed, 20);
     assert_eq!(world.number("select count(*) from headgate.jobs where status = 2 and attempt = 4").await, 20);
     assert_eq!(world.number("select count(*) from headgate.waiting").await, 20);
@@ -243,12 +246,12 @@ async fn purged_letters_lie_in_the_bin_for_a_day(pool: PgPool) {
     let id = done(&world, term, BulkSubject::DeadLetters, of(&world, BulkAction::Purge)).await;
     assert_eq!(world.number(LETTERS).await, 0);
     let first = BinPageRequest { limit: 50, after: None };
-    let first = dead_letters::binned(&pool, Scope::AllApps, first).await.unwrap();
+    let first = insight::store::dead_letters::binned(&pool, Scope::AllApps, first).await.unwrap();
     // The last of a page is restored before the next one is asked for: that goes on all the same.
     let mut connection = pool.acquire().await.unwrap();
     dead_letters::restore(&mut connection, Scope::AllApps, first.items[49].letter.id).await.unwrap();
     let next = BinPageRequest::parse(Some(50), first.next_cursor.as_deref()).unwrap();
-    let second = dead_letters::binned(&pool, Scope::AllApps, next).await.unwrap();
+    let second = insight::store::dead_letters::binned(&pool, Scope::AllApps, next).await.unwrap();
     assert_eq!((first.items.len(), second.items.len()), (50, 50));
     assert!(second.items.iter().all(|binned| !first.items.contains(binned)));
     let one = first.items[0].letter.id;

@@ -121,7 +121,7 @@ impl support::World {
                     failed(Verdict::Retry {
                         kind: ErrorKind::Retryable,
                         at_least: None,
-                        holds_integration: false,
+                        quiets_integration: false,
                     })
                 } else {
                     ok()
@@ -132,6 +132,6 @@ impl support::World {
         let engine = support::start(&self.pool, config.clone(), script);
         support::until_recorded(&engine, 11).await;
         engine.shutdown().await;
-        Maintenance::run_once(&self.pool, &config, Vec::new()).await.unwrap();
+        Maintenance::run_once(&self.pool, &config, insight::services::services(&EngineConfig::default())).await.unwrap();
     }
 }

@@ -1,6 +1,7 @@
 //! Saved views are counted by one process for all, and an alert begins and ends once.
 
 use super::world::{World, lead, take_over};
+use insight::{services::CountViews, store::saved_views};
 use model::{
     filter::JobFilter,
     id::UserId,
@@ -8,11 +9,7 @@ use model::{
     patch::Change,
     saved_view::{NewSavedView, SavedView, SavedViewChanges},
 };
-use queue::{
-    QueueError,
-    maintenance::{CountViews, Service as _},
-    store::{leader::Term, saved_views},
-};
+use queue::{QueueError, maintenance::Service as _, store::leader::Term};
 use sqlx::PgPool;
 
 async fn a_user(pool: &PgPool, email: &str) -> UserId {

@@ -39,7 +39,7 @@ pub(crate) fn sent() -> Ending {
 
 fn failure(message: &str) -> Failure {
     Failure {
-        verdict: Verdict::Retry { kind: ErrorKind::Retryable, at_least: None, holds_integration: false },
+        verdict: Verdict::Retry { kind: ErrorKind::Retryable, at_least: None, quiets_integration: false },
         message: message.into(),
         response: Some(Response {
             status: 503,

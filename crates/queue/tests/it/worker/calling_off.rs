@@ -117,7 +117,7 @@ impl AttemptHandler for Watched {
         }
         if job.job_type == "fails" {
             let verdict =
-                Verdict::Retry { kind: ErrorKind::Retryable, at_least: None, holds_integration: false };
+                Verdict::Retry { kind: ErrorKind::Retryable, at_least: None, quiets_integration: false };
             return failed(verdict);
         }
         ok()

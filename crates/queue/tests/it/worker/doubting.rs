@@ -45,7 +45,7 @@ impl AttemptHandler for Doubter {
             }
             _ => {}
         }
-        failed(Verdict::Retry { kind: ErrorKind::Retryable, at_least: None, holds_integration: false })
+        failed(Verdict::Retry { kind: ErrorKind::Retryable, at_least: None, quiets_integration: false })
     }
 
     async fn on_completed(

@@ -194,7 +194,7 @@ async fn a_429_holds_the_whole_integration(pool: PgPool) {
             failed(Verdict::Retry {
                 kind: ErrorKind::Retryable,
                 at_least: Some(quiet),
-                holds_integration: true,
+                quiets_integration: true,
             })
         })
     });

@@ -74,7 +74,7 @@ async fn every_outcome_of_a_handler_is_recorded(pool: PgPool) {
     let past = chrono::Utc::now() - chrono::Duration::hours(1);
     specs.push(JobSpec { expires_at: Some(past), ..typed(&world, lane, "expired") });
     let ids: Vec<_> = world.accept(&specs).await.into_iter().map(|job| job.id).collect();
-    let retry = Verdict::Retry { kind: ErrorKind::Retryable, at_least: None, holds_integration: false };
+    let retry = Verdict::Retry { kind: ErrorKind::Retryable, at_least: None, quiets_integration: false };
     let handler = Script::new(move |job: &LeasedJob| {
         Box::pin(async move {
             match (job.job_type.as_str(), job.attempt) {
@@ -313,7 +313,7 @@ async fn a_retry_that_is_due_before_the_next_poll_is_begun_when_it_is_due(pool: 
     let handler = Script::new(|job: &LeasedJob| {
         Box::pin(async move {
             let at_least = Some(Duration::from_millis(300));
-            let retry = Verdict::Retry { kind: ErrorKind::Retryable, at_least, holds_integration: false };
+            let retry = Verdict::Retry { kind: ErrorKind::Retryable, at_least, quiets_integration: false };
             if job.attempt == 1 { failed(retry) } else { ok() }
         })
     });

@@ -28,7 +28,7 @@ fn stumbling() -> Arc<dyn AttemptHandler> {
     Script::new(|job: &LeasedJob| {
         let asked = (job.job_type == "asked").then_some(Duration::from_secs(7_200));
         let verdict =
-            Verdict::Retry { kind: ErrorKind::Retryable, at_least: asked, holds_integration: false };
+            Verdict::Retry { kind: ErrorKind::Retryable, at_least: asked, quiets_integration: false };
         let is_first = job.attempt == 1;
         Box::pin(async move { if is_first { failed(verdict) } else { ok() } })
     })
