@@ -1,6 +1,6 @@
-//! The command line: what can be asked for, and how the program ends.
+//! The command line.
 //!
-//! Exit codes: 0 done, 1 failed, 2 the command line or a setting is wrong, 3 an import left records out.
+//! Exit codes: 0 done, 1 failed, 2 the command line or a setting is wrong, 3 an import left records out, 130 an import was stopped by a signal.
 
 use crate::{
     commands,
@@ -16,9 +16,9 @@ use std::{
 };
 
 const FAILED: u8 = 1;
-const WRONG_USE: u8 = 2;
+const USAGE_ERROR: u8 = 2;
 
-/// Delivers every change of a record to every system that wants it, watched live.
+/// Delivers every change of a record to every system that needs it, with a live console.
 #[derive(Debug, Parser)]
 #[command(name = "headgate", version, max_term_width = 110)]
 pub struct Cli {
@@ -33,7 +33,7 @@ pub struct Cli {
 enum Command {
     /// API, console and workers in one process (--workers 0: no workers)
     Serve(Flags<ServeConcerns>),
-    /// Workers only, against the same database: as many as you like, on any host
+    /// Workers only, on the same database: any number of processes, on any host
     Worker(Flags<WorkerConcerns>),
     /// Apply migrations and exit
     Migrate(Flags<DatabaseConcerns>),
@@ -60,19 +60,17 @@ pub struct Flags<C> {
     concerns: PhantomData<fn() -> C>,
 }
 
-/// Which settings a command reads.
+/// The settings a command reads, in the order of `--help`.
 pub trait Concerns {
-    /// In the order of `--help`.
     const CONCERNS: &'static [Concern];
 }
 
-/// Of `serve` and `demo`: all.
+/// For `serve` and `demo`: all.
 #[derive(Debug)]
 pub struct ServeConcerns;
-/// Of `worker`.
 #[derive(Debug)]
 pub struct WorkerConcerns;
-/// Of the commands that only touch the database.
+/// For the commands that only use the database.
 #[derive(Debug)]
 pub struct DatabaseConcerns;
 
@@ -130,7 +128,7 @@ impl<C: Concerns> FromArgMatches for Flags<C> {
 }
 
 impl<C> Flags<C> {
-    /// Flags, environment and file together.
+    /// Flags, environment and file together, in this order of precedence.
     ///
     /// # Errors
     /// An unknown key, a file that cannot be read.
@@ -139,17 +137,17 @@ impl<C> Flags<C> {
     }
 }
 
-/// Reads the command line, does what it says, and says in one line what went wrong.
+/// Runs the command line; an error is printed in one line.
 pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => return wrong_use(&error),
+        Err(error) => return usage_error(&error),
     };
     match run(cli) {
         Ok(code) => code,
         Err(error) => {
-            let code = if error.is::<ConfigError>() { WRONG_USE } else { FAILED };
-            complain(&one_line(&model::text::causes(error.as_ref())));
+            let code = if error.is::<ConfigError>() { USAGE_ERROR } else { FAILED };
+            print_error(&one_line(&model::text::causes(error.as_ref())));
             ExitCode::from(code)
         }
     }
@@ -168,28 +166,28 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Help and version go to standard output; a mistake is one line and a hint.
-fn wrong_use(error: &clap::Error) -> ExitCode {
-    let is_asked_for = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
-    if is_asked_for || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        // A closed pipe (`headgate --help | head`) is no reason to complain.
+/// Help and version go to standard output; a mistake is one line with a hint.
+fn usage_error(error: &clap::Error) -> ExitCode {
+    let is_requested = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+    if is_requested || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        // A closed pipe (`headgate --help | head`) is not an error.
         let _ = error.print();
-        return if is_asked_for { ExitCode::SUCCESS } else { ExitCode::from(WRONG_USE) };
+        return if is_requested { ExitCode::SUCCESS } else { ExitCode::from(USAGE_ERROR) };
     }
     let text = error.render().to_string();
-    // What is wrong and the tips, without the usage.
+    // The error and the tips, without the usage.
     let words: Vec<&str> = text
         .lines()
         .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more"))
         .map(str::trim)
         .filter(|line| !line.is_empty())
         .collect();
-    complain(&format!("{} (see --help)", words.join(" ").trim_start_matches("error: ")));
-    ExitCode::from(WRONG_USE)
+    print_error(&format!("{} (see --help)", words.join(" ").trim_start_matches("error: ")));
+    ExitCode::from(USAGE_ERROR)
 }
 
-/// One line on standard error. Nobody may be listening there any more.
-pub(crate) fn complain(line: &str) {
+/// Prints one line to standard error, which may be closed.
+pub(crate) fn print_error(line: &str) {
     let _ = writeln!(io::stderr(), "headgate: {line}");
 }
 
@@ -203,7 +201,7 @@ mod tests {
     use clap::CommandFactory as _;
 
     #[test]
-    fn the_command_line_holds_together() {
+    fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
     }
 

@@ -1,8 +1,8 @@
-//! `/healthz`: the process is up. `/readyz`: it can do its work, with each check named and said in words.
+//! `/healthz`: the process is up. `/readyz`: it can do its work, with each check named and described.
 //!
-//! Red (503) is only what is wrong with this process or keeps it from everything: a load balancer that takes it out must have a reason to
-//! believe that another one does better. What is wrong with the deployment, wherever it is asked, makes the answer `degraded` (200): nobody
-//! leads, the leader's services fail, the numbers are old. Taking every replica out for these would turn a bad hour into an outage.
+//! Not ready (503) is only what is wrong with this process or keeps it from all work: a load balancer that takes it out must have a reason to
+//! believe that another process does better. Problems of the whole deployment make the answer `degraded` (200): there is no leader, the leader's
+//! services fail, the numbers are old. Taking every process out for these would turn a degraded hour into an outage.
 
 use crate::replica::{Lag, Replica};
 use axum::{
@@ -25,58 +25,50 @@ use sqlx::PgPool;
 use std::{collections::BTreeMap, fmt::Write as _, sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
 
-/// A database that takes longer does not count as there.
-const PATIENCE: Duration = Duration::from_secs(2);
-/// A leader that ended is replaced within some thirteen seconds; after this something keeps everybody from it.
-const LEADERLESS: Duration = Duration::from_secs(30);
-/// A snapshot is taken each second.
-const STALE: Duration = Duration::from_secs(30);
+/// A database that takes longer counts as unreachable.
+const DATABASE_TIMEOUT: Duration = Duration::from_secs(2);
+/// A leader that ended is replaced within some thirteen seconds; after this time something prevents it.
+const MAX_LEADER_ABSENCE: Duration = Duration::from_secs(30);
+/// A snapshot is taken every second.
+const MAX_SNAPSHOT_AGE: Duration = Duration::from_secs(30);
 
-/// Tells how the engine is doing.
-pub type AskEngine = Arc<dyn Fn() -> EngineReport + Send + Sync>;
+pub type EngineReporter = Arc<dyn Fn() -> EngineReport + Send + Sync>;
 
-/// What the answers are made of.
+/// What the checks read.
 #[derive(Clone)]
 pub struct Health {
-    /// Asked for a connection, which is tested before it is handed out. No request uses it: that they are many is no reason to be red.
+    /// Its connections are tested before they are handed out. No request uses this pool, so that many requests do not make the process not ready.
     pub pool: PgPool,
-    /// The services of this process.
     pub maintenance: MaintenanceHealth,
-    /// The engine of this process; none when it runs no jobs.
-    pub engine: Option<AskEngine>,
-    /// What lists are read from, if that is another database.
+    /// `None` when this process runs no jobs.
+    pub engine: Option<EngineReporter>,
+    /// The replica that lists are read from, if there is one.
     pub replica: Option<Replica>,
-    /// The newest snapshot.
     pub live: LiveHub,
-    /// Cancelled once the process is ending: no new work should come.
+    /// Cancelled once the process is stopping.
     pub stop: CancellationToken,
 }
 
 /// The answer of `/readyz`.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Readiness {
-    /// `ready`, `degraded` (work goes on, somebody should look) or `not_ready`.
+    /// `ready`, `degraded` (work goes on, but somebody should look into it) or `not_ready`.
     pub status: String,
-    /// Each check.
     pub checks: BTreeMap<String, Check>,
 }
 
-/// One check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Check {
-    /// How it came out.
     pub state: CheckState,
-    /// In words.
     pub detail: String,
 }
 
-/// How a check came out, the worst last.
+/// The result of a check, the worst last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckState {
-    /// As it should be.
     Ok,
-    /// Somebody should look; requests are answered and jobs run.
+    /// Somebody should look into it; requests are answered and jobs run.
     Degraded,
     /// This process should get no requests.
     Failing,
@@ -100,7 +92,6 @@ impl Check {
     }
 }
 
-/// Both routes.
 pub fn routes<S>() -> Router<S>
 where
     S: Clone + Send + Sync + 'static,
@@ -131,7 +122,7 @@ impl Readiness {
         Self { status: status.to_owned(), checks }
     }
 
-    /// For people: a line a check.
+    /// For people: one line per check.
     fn in_words(&self) -> String {
         let mut text = format!("{}\n", self.status);
         for (name, check) in &self.checks {
@@ -148,8 +139,8 @@ impl Readiness {
 }
 
 fn behind(lag: Lag) -> Check {
-    match (lag, lag.told_seconds()) {
-        (Lag::Unknown, _) => Check::degraded("does not answer, or is another database's: lists fail"),
+    match (lag, lag.reportable_seconds()) {
+        (Lag::Unknown, _) => Check::degraded("does not answer, or is a replica of another database: lists fail"),
         (Lag::Of(_), Some(seconds)) => Check::degraded(format!("{seconds} s behind, and so are lists")),
         (Lag::Of(_), None) => Check::ok("keeps up"),
     }
@@ -176,7 +167,7 @@ impl Health {
         if self.stop.is_cancelled() { Check::failing("stopping") } else { Check::ok("up") }
     }
 
-    /// Database, migrations and leader: why one cannot be asked is for the log, because anybody may ask here.
+    /// Database, migrations and leader. The causes of failures are not shown, because this endpoint is open to anybody.
     async fn database(&self) -> (Check, Check, Check) {
         let asked = async {
             let schema = migrate::schema(&self.pool).await?;
@@ -184,7 +175,7 @@ impl Health {
                 if schema == Schema::Behind { None } else { Some(leader::absent_for(&self.pool).await?) };
             Ok::<_, queue::QueueError>((schema, leaderless))
         };
-        let Ok(Ok((schema, leaderless))) = tokio::time::timeout(PATIENCE, asked).await else {
+        let Ok(Ok((schema, leaderless))) = tokio::time::timeout(DATABASE_TIMEOUT, asked).await else {
             let unknown = || Check::degraded("unknown while the database is away");
             return (Check::failing("cannot be reached"), unknown(), unknown());
         };
@@ -194,14 +185,14 @@ impl Health {
             Schema::Behind => Check::failing("not applied: run `headgate migrate`"),
         };
         let leader = match leaderless {
-            Some(Some(absence)) if absence > LEADERLESS => Check::degraded(format!(
-                "no process has led the maintenance for {} s: retries, counters and retention stand still",
+            Some(Some(absence)) if absence > MAX_LEADER_ABSENCE => Check::degraded(format!(
+                "no process has been leader for {} s: retries, counters and retention stand still",
                 absence.as_secs()
             )),
-            Some(_) if self.maintenance.is_leader() => Check::ok("this process leads"),
+            Some(_) if self.maintenance.is_leader() => Check::ok("this process is the leader"),
             Some(Some(_)) => Check::ok("about to be replaced"),
-            Some(None) => Check::ok("another process leads"),
-            None => Check::degraded("unknown before the migrations are applied"),
+            Some(None) => Check::ok("another process is the leader"),
+            None => Check::degraded("unknown until the migrations are applied"),
         };
         (Check::ok("answers"), migrations, leader)
     }
@@ -220,18 +211,18 @@ impl Health {
     fn clock(&self) -> Check {
         let report = self.engine.as_ref().map(|engine| engine());
         match report.as_ref().map(EngineReport::clock_skew) {
-            None => Check::ok("runs no jobs: signs nothing"),
-            Some(None) => Check::ok("shows the database's time"),
+            None => Check::ok("runs no jobs, so it signs nothing"),
+            Some(None) => Check::ok("agrees with the database's"),
             Some(Some(skew)) => Check::degraded(skew),
         }
     }
 
-    /// The leader's services as it tells them, and what this process saw while it led.
+    /// The services as the leader reports them, and as this process saw them while it was the leader.
     fn maintenance(&self) -> Check {
         let state = self.live.current();
-        let told = state.measures.iter().flat_map(|(_, measures)| &measures.services);
+        let reported = state.measures.iter().flat_map(|(_, measures)| &measures.services);
         let mut failing: Vec<String> =
-            told.filter(|service| !service.is_healthy).map(|service| service.name.clone()).collect();
+            reported.filter(|service| !service.is_healthy).map(|service| service.name.clone()).collect();
         let own = self.maintenance.services();
         failing.extend(
             own.iter().filter(|service| !service.is_healthy()).map(|service| service.name.to_owned()),
@@ -241,14 +232,14 @@ impl Health {
         if failing.is_empty() {
             Check::ok("no service fails")
         } else {
-            Check::degraded(format!("fails again and again: {}", failing.join(", ")))
+            Check::degraded(format!("fails repeatedly: {}", failing.join(", ")))
         }
     }
 
     fn snapshot(&self) -> Check {
         match self.live.current().age() {
             None => Check::degraded("none yet: live numbers are missing"),
-            Some(age) if age > STALE => {
+            Some(age) if age > MAX_SNAPSHOT_AGE => {
                 Check::degraded(format!("{} s old: live numbers stand still", age.as_secs()))
             }
             Some(_) => Check::ok("fresh"),

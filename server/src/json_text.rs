@@ -1,14 +1,14 @@
-//! JSON text read as a `Value`, and refused where another reader would see something else:
+//! Reads JSON text as a `Value`, and refuses what other parsers would read differently:
 //!
-//! - a name given twice in one object: serde_json would let the last one win, other readers the first (RFC 8259, 4; I-JSON, RFC 7493,
+//! - a name given twice in one object: with serde_json the last one wins, with other parsers the first (RFC 8259, 4; I-JSON, RFC 7493,
 //!   forbids it);
-//! - an integer beyond 64 bits: it would become the nearest double, and what is sent on would no longer be what was given. Numbers with a
-//!   fraction or an exponent are doubles by agreement (RFC 8259, 6): each stands for the double nearest to it.
+//! - an integer beyond 64 bits: it would become the nearest double, and what is sent would differ from what was given. Numbers with a
+//!   fraction or an exponent are doubles by agreement (RFC 8259, 6): each stands for the nearest double.
 //!
-//! What a text becomes in memory may be eighty times as long as the text (`[{"a":1},…]`): values are counted, and memory is asked for, before
-//! they are made.
+//! In memory a document may take eighty times the size of its text (`[{"a":1},…]`). So values are counted, and memory is reserved, before
+//! they are created.
 //!
-//! The place is put together only when there is something to refuse, and the digits are looked at only when a number is large.
+//! Pointers are built only for a refusal, and digits are examined only when a number is large.
 
 use model::json::{MAX_RECORD_BYTES, MAX_VALUES, escape};
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
@@ -18,94 +18,87 @@ use std::{
     fmt,
 };
 
-/// What no integer of 64 bits reaches below, and none without a sign above.
+/// 2^63. Numbers from here on, positive or negative, may be integers that do not fit into 64 bits.
 const LARGE: f64 = 9_223_372_036_854_775_808.0;
 
-/// The fields whose values have a limit of their own ([`MAX_RECORD_BYTES`]), wherever in a request they stand.
+/// The fields whose values have a limit of their own ([`MAX_RECORD_BYTES`]), anywhere in a request.
 const PAYLOADS: [&str; 3] = ["attributes", "data", "payload"];
 
-// What a document takes in memory, a little more rather than less: a vector that grew is half empty, a node of a map has room for eleven.
+// What a document takes in memory, rounded up: a vector that grew may be half empty, a node of a map has room for eleven entries.
 const VALUE_BYTES: usize = 2 * size_of::<Value>();
 const NAME_BYTES: usize = 2 * size_of::<String>();
 const MAP_BYTES: usize = 640;
-/// Memory is asked for in portions.
+/// Memory is reserved in portions of this size.
 const PORTION_BYTES: usize = 64_000;
 
-/// Why there is no document.
 #[derive(Debug)]
 pub(crate) struct Unreadable {
-    /// Where: a JSON Pointer (RFC 6901).
+    /// A JSON Pointer (RFC 6901).
     pub(crate) pointer: String,
-    /// Why.
     pub(crate) why: Why,
 }
 
-/// What is wrong at that place.
 #[derive(Debug)]
 pub(crate) enum Why {
-    /// What the parser says.
     Json(serde_json::Error),
     /// A name is given a second time.
     Twice,
-    /// A number that would not come out as it went in.
+    /// A number that cannot be represented.
     Number,
-    /// It has more than [`MAX_VALUES`].
+    /// The document has more than [`MAX_VALUES`].
     TooManyValues,
     /// A field of [`PAYLOADS`] has more than [`MAX_RECORD_BYTES`].
     TooLarge,
-    /// There is no memory for it now.
+    /// There is not enough memory at the moment.
     NoRoom,
 }
 
 impl Why {
-    /// What to do about a number.
     pub(crate) const NUMBER: &str =
-        "is a number that 64 bits do not hold (an integer or a double): send it as a string";
-    /// And about too many values.
+        "is a number that does not fit into 64 bits (an integer or a double): send it as a string";
     pub(crate) const TOO_MANY_VALUES: &str = "has more than 250,000 values: send it in parts";
-    /// And about one that is too large.
     pub(crate) const TOO_LARGE: &str = "is larger than 1 MB of JSON";
 }
 
 /// Reads a document that may take as much memory as it needs.
 ///
 /// # Errors
-/// When the bytes are no JSON, an object names something twice, a number does not fit, or a limit is passed.
+/// When the bytes are not JSON, an object has a name twice, a number does not fit, or a limit is exceeded.
 pub(crate) fn read(bytes: &[u8]) -> Result<Value, Unreadable> {
     read_within(bytes, &|_| true)
 }
 
-/// The same, where `has_room` is asked whether the document may take so many bytes of memory in all.
+/// The same; `has_room` decides whether the document may take that many bytes of memory in total.
 ///
 /// # Errors
 /// As [`read`], and when there is no room.
 pub(crate) fn read_within(bytes: &[u8], has_room: &dyn Fn(usize) -> bool) -> Result<Value, Unreadable> {
-    let notes = Notes::new(has_room, None);
-    let value = run(bytes, &notes)?;
-    if notes.larges.get() > 0
-        && let Some(wanted) = overlong_integer(bytes)
+    let progress = Progress::new(has_room, None);
+    let value = run(bytes, &progress)?;
+    if progress.large_numbers.get() > 0
+        && let Some(wanted) = first_overlong_integer(bytes)
     {
-        // Read again for the place of the number alone.
+        // Read again only to find the place of the number.
         drop(value);
-        return run(bytes, &Notes::new(has_room, Some(wanted)));
+        return run(bytes, &Progress::new(has_room, Some(wanted)));
     }
     Ok(value)
 }
 
-fn run(bytes: &[u8], notes: &Notes<'_>) -> Result<Value, Unreadable> {
+fn run(bytes: &[u8], progress: &Progress<'_>) -> Result<Value, Unreadable> {
     let mut parser = serde_json::Deserializer::from_slice(bytes);
-    let read = Reader { notes }.deserialize(&mut parser).and_then(|value| parser.end().map(|()| value));
+    let read = Reader { progress }.deserialize(&mut parser).and_then(|value| parser.end().map(|()| value));
     read.map_err(|error| {
-        let why = match notes.why.take() {
+        let why = match progress.why.take() {
             Some(why) => why,
             None if error.to_string().starts_with("number out of range") => Why::Number,
             None => Why::Json(error),
         };
         if matches!(why, Why::TooManyValues | Why::NoRoom) {
-            // The document's fault, not that of a place in it.
-            notes.steps.borrow_mut().clear();
+            // A fault of the whole document, not of a place in it.
+            progress.steps.borrow_mut().clear();
         }
-        let pointer = notes.steps.borrow().iter().rev().fold(String::new(), |mut pointer, step| {
+        let pointer = progress.steps.borrow().iter().rev().fold(String::new(), |mut pointer, step| {
             pointer.push('/');
             pointer.push_str(step);
             pointer
@@ -114,9 +107,9 @@ fn run(bytes: &[u8], notes: &Notes<'_>) -> Result<Value, Unreadable> {
     })
 }
 
-/// Which of the large numbers, counted from 0, is the first integer that no 64 bits hold.
-fn overlong_integer(bytes: &[u8]) -> Option<usize> {
-    let mut larges = 0;
+/// Which of the large numbers, counted from 0, is the first integer that does not fit into 64 bits.
+fn first_overlong_integer(bytes: &[u8]) -> Option<usize> {
+    let mut large_numbers = 0;
     let mut at = 0;
     // The parser has accepted the text: outside strings, digits and signs are parts of numbers.
     while let Some(byte) = bytes.get(at) {
@@ -139,9 +132,9 @@ fn overlong_integer(bytes: &[u8]) -> Option<usize> {
                 }
                 if text.parse().is_ok_and(is_large) {
                     if !text.contains(['.', 'e', 'E']) {
-                        return Some(larges);
+                        return Some(large_numbers);
                     }
-                    larges += 1;
+                    large_numbers += 1;
                 }
             }
             _ => at += 1,
@@ -154,57 +147,57 @@ fn is_large(number: f64) -> bool {
     number.abs() >= LARGE
 }
 
-/// What is found on the way through a document.
-struct Notes<'a> {
-    /// The steps to what is refused, the innermost first.
+/// The state of reading a document.
+struct Progress<'a> {
+    /// The path to what is refused, the innermost step first.
     steps: RefCell<Vec<String>>,
-    /// Why, when the parser itself would not mind.
+    /// Set when we refuse something that serde_json accepts.
     why: Cell<Option<Why>>,
-    /// Numbers read so far that are large and no integers of 64 bits.
-    larges: Cell<usize>,
+    /// Numbers read so far that are large and not integers of 64 bits.
+    large_numbers: Cell<usize>,
     /// Which of them is to be refused.
     refused: Option<usize>,
     /// Values read so far.
     values: Cell<usize>,
-    /// Memory they take, and how much of it was asked for.
+    /// Memory they take, and how much of it is reserved.
     memory: Cell<usize>,
-    asked_for: Cell<usize>,
+    reserved: Cell<usize>,
     has_room: &'a dyn Fn(usize) -> bool,
-    /// Bytes of the payload that is being read: what its shortest text has at least.
+    /// Bytes of the payload that is being read: at least those of its shortest text.
     payload: Cell<Option<usize>>,
 }
 
-impl<'a> Notes<'a> {
+impl<'a> Progress<'a> {
     fn new(has_room: &'a dyn Fn(usize) -> bool, refused: Option<usize>) -> Self {
         Self {
             steps: RefCell::default(),
             why: Cell::default(),
-            larges: Cell::default(),
+            large_numbers: Cell::default(),
             refused,
             values: Cell::default(),
             memory: Cell::default(),
-            asked_for: Cell::default(),
+            reserved: Cell::default(),
             has_room,
             payload: Cell::default(),
         }
     }
 
-    /// Counts a value before it is made, by the length of its text.
+    /// Counts a value before it is created, by the length of its text.
     fn value<E: Error>(&self, text: usize) -> Result<(), E> {
         self.values.set(self.values.get() + 1);
         if self.values.get() > MAX_VALUES {
             return Err(self.refuse(Why::TooManyValues));
         }
-        // With the comma or bracket behind it.
+        // Plus the comma or bracket after it.
         self.takes(VALUE_BYTES + text, text + 1)
     }
 
-    /// Counts what takes so many bytes in memory and at least so many in a text.
+    /// Counts bytes in memory, and the least bytes of the text.
     fn takes<E: Error>(&self, memory: usize, text: usize) -> Result<(), E> {
         self.memory.set(self.memory.get() + memory);
-        if self.memory.get() >= self.asked_for.get() {
-            self.asked_for.set(self.memory.get() + PORTION_BYTES);
-            if !(self.has_room)(self.asked_for.get()) {
+        if self.memory.get() >= self.reserved.get() {
+            self.reserved.set(self.memory.get() + PORTION_BYTES);
+            if !(self.has_room)(self.reserved.get()) {
                 return Err(self.refuse(Why::NoRoom));
             }
         }
@@ -225,26 +218,26 @@ impl<'a> Notes<'a> {
 
 #[derive(Clone, Copy)]
 struct Reader<'a> {
-    notes: &'a Notes<'a>,
+    progress: &'a Progress<'a>,
 }
 
 impl Reader<'_> {
-    /// On the way back up from what is refused.
-    fn passed(self, step: impl FnOnce() -> String) {
-        self.notes.steps.borrow_mut().push(step());
+    /// Adds a step to the path, while the error travels up from what is refused.
+    fn step(self, step: impl FnOnce() -> String) {
+        self.progress.steps.borrow_mut().push(step());
     }
 
-    /// The value of a field; of a payload, which is counted as a whole.
+    /// Reads the value of a field; a payload is counted as a whole.
     fn field<'de, A: MapAccess<'de>>(self, name: &str, fields: &mut A) -> Result<Value, A::Error> {
-        let payload = &self.notes.payload;
+        let payload = &self.progress.payload;
         if payload.get().is_some() || !PAYLOADS.contains(&name) {
             return fields.next_value_seed(self);
         }
         payload.set(Some(0));
         let read = fields.next_value_seed(self);
         if payload.replace(None).is_some_and(|bytes| bytes > MAX_RECORD_BYTES) {
-            // What is too large is the payload, not what was read last of it.
-            self.notes.steps.borrow_mut().clear();
+            // The payload is too large, not the part of it that was read last.
+            self.progress.steps.borrow_mut().clear();
         }
         read
     }
@@ -266,47 +259,47 @@ impl<'de> Visitor<'de> for Reader<'_> {
     }
 
     fn visit_bool<E: Error>(self, value: bool) -> Result<Value, E> {
-        self.notes.value(4)?;
+        self.progress.value(4)?;
         Ok(Value::Bool(value))
     }
 
     fn visit_i64<E: Error>(self, value: i64) -> Result<Value, E> {
-        self.notes.value(1)?;
+        self.progress.value(1)?;
         Ok(Value::Number(value.into()))
     }
 
     fn visit_u64<E: Error>(self, value: u64) -> Result<Value, E> {
-        self.notes.value(1)?;
+        self.progress.value(1)?;
         Ok(Value::Number(value.into()))
     }
 
     fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
-        self.notes.value(1)?;
+        self.progress.value(1)?;
         if is_large(value) {
-            let nth = self.notes.larges.get();
-            if self.notes.refused == Some(nth) {
-                return Err(self.notes.refuse(Why::Number));
+            let nth = self.progress.large_numbers.get();
+            if self.progress.refused == Some(nth) {
+                return Err(self.progress.refuse(Why::Number));
             }
-            self.notes.larges.set(nth + 1);
+            self.progress.large_numbers.set(nth + 1);
         }
         Ok(Number::from_f64(value).map_or(Value::Null, Value::Number))
     }
 
     fn visit_str<E: Error>(self, value: &str) -> Result<Value, E> {
-        self.notes.value(value.len() + 2)?;
+        self.progress.value(value.len() + 2)?;
         Ok(Value::String(value.to_owned()))
     }
 
     fn visit_unit<E: Error>(self) -> Result<Value, E> {
-        self.notes.value(4)?;
+        self.progress.value(4)?;
         Ok(Value::Null)
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
-        self.notes.value(1)?;
+        self.progress.value(1)?;
         let mut read = Vec::new();
         while let Some(item) =
-            items.next_element_seed(self).inspect_err(|_| self.passed(|| read.len().to_string()))?
+            items.next_element_seed(self).inspect_err(|_| self.step(|| read.len().to_string()))?
         {
             read.push(item);
         }
@@ -314,20 +307,20 @@ impl<'de> Visitor<'de> for Reader<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Value, A::Error> {
-        self.notes.value(1)?;
+        self.progress.value(1)?;
         let mut read = Map::new();
         while let Some(name) = fields.next_key::<String>()? {
             let map = if read.is_empty() { MAP_BYTES } else { 0 };
-            // In a text it has quotes and a colon.
-            self.notes.takes(map + NAME_BYTES + name.len(), name.len() + 3)?;
-            let value = self.field(&name, &mut fields).inspect_err(|_| self.passed(|| escape(&name)))?;
+            // Plus quotes and colon in the text.
+            self.progress.takes(map + NAME_BYTES + name.len(), name.len() + 3)?;
+            let value = self.field(&name, &mut fields).inspect_err(|_| self.step(|| escape(&name)))?;
             match read.entry(name) {
                 Entry::Vacant(entry) => {
                     entry.insert(value);
                 }
                 Entry::Occupied(entry) => {
-                    self.passed(|| escape(entry.key()));
-                    return Err(self.notes.refuse(Why::Twice));
+                    self.step(|| escape(entry.key()));
+                    return Err(self.progress.refuse(Why::Twice));
                 }
             }
         }
@@ -364,13 +357,13 @@ mod tests {
     }
 
     #[test]
-    fn an_integer_that_64_bits_do_not_hold_is_refused_with_its_place() {
+    fn an_integer_beyond_64_bits_is_refused_with_its_place() {
         let long = format!(r#"{{"a": {}}}"#, "9".repeat(400));
         for (text, place) in [
             ("18446744073709551616", ""),
             ("-9223372036854775809", ""),
             (r#"{"b": 1, "a": 12345678901234567890123456789}"#, "/a"),
-            // Not the doubles before it, nor what only looks like a number.
+            // Not the doubles before it, nor strings that look like numbers.
             (
                 r#"{"z": [1e300, "123456789012345678901\"2", 1.5e20], "a": [-1e19, 100000000000000000000]}"#,
                 "/a/1",
@@ -385,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_is_read_means_the_double_nearest_to_its_text() {
+    fn a_number_is_read_as_the_nearest_double() {
         for text in [
             "18446744073709551615",
             "-9223372036854775808",
@@ -411,13 +404,13 @@ mod tests {
             } else {
                 assert_eq!(value.to_string(), text);
             }
-            // As it is sent, it is read as the same again.
+            // Its text is read as the same value again.
             assert_eq!(read(value.to_string().as_bytes()).unwrap(), value, "{text}");
         }
     }
 
     #[test]
-    fn values_are_counted_before_they_are_made() {
+    fn values_are_counted_before_they_are_created() {
         let most = format!("[{}]", vec!["1"; MAX_VALUES - 1].join(","));
         assert!(read(most.as_bytes()).is_ok());
         for text in [most.replacen('1', "1,1", 1), format!(r#"{{"a": {most}}}"#)] {
@@ -427,20 +420,20 @@ mod tests {
     }
 
     #[test]
-    fn a_payload_is_refused_before_it_is_a_tree() {
+    fn a_payload_is_refused_before_it_is_parsed() {
         let text = |bytes| "x".repeat(bytes);
         let Unreadable { pointer, why } =
             refused(&format!(r#"[{{"n": 1}}, {{"payload": {{"a": ["{}"]}}}}]"#, text(MAX_RECORD_BYTES)));
         assert!(matches!(why, Why::TooLarge), "{why:?}");
         assert_eq!(pointer, "/1/payload");
-        // Each has its own limit, and spaces between its parts are no part of it.
+        // Each payload has a limit of its own, and whitespace does not count.
         let (one, space) = (text(900_000), " ".repeat(900_000));
         let both = format!(r#"{{"payload": ["{one}",{space}1], "data": "{one}", "other": "{one}{one}"}}"#);
         assert!(read(both.as_bytes()).is_ok());
     }
 
     #[test]
-    fn a_document_takes_no_more_memory_than_it_asked_for() {
+    fn a_document_takes_no_more_memory_than_it_reserved() {
         for text in [
             format!("[{}]", vec![r#"{"a":1}"#; 100_000].join(",")),
             format!("[{}]", vec!["1"; 200_000].join(",")),
@@ -462,7 +455,7 @@ mod tests {
         }
     }
 
-    /// Bytes in memory, as the standard library lays it out: a vector as it grew, nodes of a map for eleven, at least five in each.
+    /// Bytes in memory as the standard library lays it out: a vector's capacity, a map's nodes of eleven entries with at least five used.
     fn size(value: &Value) -> usize {
         match value {
             Value::Array(items) => {
@@ -479,7 +472,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_has_a_place_too() {
+    fn invalid_json_has_a_place_too() {
         for (text, place) in [
             (r#"{"a": [1, "\ud800"]}"#, "/a/1"),
             (r#"{"a": tru}"#, "/a"),

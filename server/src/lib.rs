@@ -1,4 +1,4 @@
-//! The program: puts the parts together. Routes, views and commands; no SQL and no rules.
+//! The program: routes, views and commands. It puts the other crates together and has no SQL and no rules of its own.
 #![recursion_limit = "512"]
 
 pub mod api;

@@ -2,11 +2,11 @@
 
 use std::process::ExitCode;
 
-/// Thousands of short tasks a second are a fifth cheaper than with the C library's allocator.
+/// With thousands of short tasks a second a fifth cheaper than the C library's allocator.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// The console's files. Wasm is embedded in its compressed forms alone, a third of its size together: every browser takes one of them.
+/// The console's files. Wasm is embedded only in its compressed forms, together a third of its size: every browser accepts one of them.
 #[cfg(not(debug_assertions))]
 #[derive(rust_embed::RustEmbed)]
 #[folder = "../target/site"]
@@ -14,7 +14,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 #[exclude = "*.pack"]
 struct Site;
 
-/// Which files these are: `cargo xtask build` says so, so that another one beside them is noticed.
+/// Identifies the console's files: `cargo xtask build` sets it, so that Cargo notices when they change and compiles this again.
 #[cfg(not(debug_assertions))]
 const _: Option<&str> = option_env!("HEADGATE_SITE");
 

@@ -54,7 +54,7 @@ impl Lag {
 
     /// Seconds, where it is so much that it is told.
     #[must_use]
-    pub fn told_seconds(self) -> Option<i64> {
+    pub fn reportable_seconds(self) -> Option<i64> {
         match self {
             Self::Of(lag) if lag > UNTOLD => Some(lag.num_seconds()),
             Self::Of(_) | Self::Unknown => None,
@@ -100,18 +100,18 @@ impl Replica {
 
 /// What is news.
 fn tell(before: Lag, now: Lag) {
-    match (now, now.told_seconds()) {
+    match (now, now.reportable_seconds()) {
         (Lag::Unknown, _) if before != Lag::Unknown => {
             tracing::warn!(
                 "the replica of HEADGATE_DATABASE_READ_URL does not answer, or is another database's"
             );
         }
-        (_, Some(seconds)) if before.told_seconds().is_none() => {
+        (_, Some(seconds)) if before.reportable_seconds().is_none() => {
             tracing::warn!(
                 "the replica of HEADGATE_DATABASE_READ_URL is {seconds} s behind, and so are lists"
             );
         }
-        (Lag::Of(_), None) if before == Lag::Unknown || before.told_seconds().is_some() => {
+        (Lag::Of(_), None) if before == Lag::Unknown || before.reportable_seconds().is_some() => {
             tracing::info!("the replica of HEADGATE_DATABASE_READ_URL has caught up");
         }
         _ => {}
@@ -119,7 +119,7 @@ fn tell(before: Lag, now: Lag) {
 }
 
 /// Says with each answer that may be a list how far lists are behind.
-pub(crate) async fn tell_lag(State(state): State<AppState>, request: Request, next: Next) -> Response {
+pub(crate) async fn lag_header(State(state): State<AppState>, request: Request, next: Next) -> Response {
     let reads = request.method() == Method::GET;
     let mut response = next.run(request).await;
     if reads && let Some(seconds) = state.lists_behind() {
@@ -144,7 +144,7 @@ mod tests {
             (None, None, Lag::Of(TimeDelta::zero()), None),
         ] {
             assert_eq!(Lag::between(newest, there), lag);
-            assert_eq!(lag.told_seconds(), told);
+            assert_eq!(lag.reportable_seconds(), told);
         }
     }
 }

@@ -20,7 +20,7 @@ pub fn build(state: AppState) -> Router {
         .merge(machines.clone().with_state(state.clone()))
         .merge(api::router(&state))
         .merge(console_files::routes())
-        .merge(middleware::of_strangers(console::calls(&state)));
+        .merge(middleware::with_anonymous_limits(console::calls(&state)));
     // Pages carry the prefix in their paths already: the console's own router matches whole addresses.
     let pages = console::pages(&state);
     let router = if base.is_empty() {

@@ -1,7 +1,7 @@
 //! What every route can reach.
 
 use crate::{
-    health::{AskEngine, Health},
+    health::{EngineReporter, Health},
     metrics::Metrics,
     middleware::{Pace, RequestMemory, TrustedProxies},
     replica::Replica,
@@ -95,7 +95,7 @@ impl Parts {
 
     /// Seconds by which lists are behind, where it is so much that it is told.
     pub fn lists_behind(&self) -> Option<i64> {
-        self.replica.as_ref().and_then(|replica| replica.lag().told_seconds())
+        self.replica.as_ref().and_then(|replica| replica.lag().reportable_seconds())
     }
 
     /// What changes apps, integrations, jobs, with a line of the audit log each.
@@ -137,7 +137,7 @@ impl FromRef<AppState> for LeptosOptions {
 
 impl FromRef<AppState> for Health {
     fn from_ref(state: &AppState) -> Self {
-        let engine = state.engine.clone().map(|engine| -> AskEngine { Arc::new(move || engine.report()) });
+        let engine = state.engine.clone().map(|engine| -> EngineReporter { Arc::new(move || engine.report()) });
         Self {
             pool: state.health_pool.clone(),
             maintenance: state.maintenance.clone(),

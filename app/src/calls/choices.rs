@@ -60,7 +60,7 @@ impl Choices {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::components::{idle_gauge, snapshot_of};
+    use model::fixtures::{idle_gauge, snapshot_of};
 
     #[test]
     fn the_busiest_of_thousands_are_offered_and_the_chosen_ones_always() {

@@ -1,6 +1,6 @@
 //! The overview's list of what needs attention: verdict in words, use of the limit, the remedy next to it.
 
-use super::{GrowingFailures, Health, HealthBadge, RichText, Warnings, rate_limit_use::in_words};
+use super::{GrowingFailures, HealthBadge, HealthText, RichText, Warnings, rate_limit_use::in_words};
 use crate::{
     calls::integrations::{PauseIntegration, ResumeIntegration, SteerBreaker},
     ui::{
@@ -11,6 +11,7 @@ use leptos::prelude::*;
 use model::{
     breaker::BreakerState,
     integration::IntegrationState,
+    rules::health::HealthKind,
     stats::{IntegrationGauge, Snapshot},
 };
 
@@ -33,10 +34,10 @@ pub fn Attention(
             let mut rows: Vec<_> = s
                 .integrations
                 .iter()
-                .map(|gauge| (Health::of(gauge, s.at), gauge.clone()))
-                .filter(|(health, _)| health.needs_attention())
+                .map(|gauge| (HealthText::of(gauge, s.at), gauge.clone()))
+                .filter(|(text, _)| text.health.needs_attention())
                 .collect();
-            rows.sort_by(|a, b| Health::worst_first((&a.0, &a.1), (&b.0, &b.1)));
+            rows.sort_by(HealthText::worst_first);
             rows.truncate(max_rows);
             rows
         })
@@ -52,7 +53,7 @@ pub fn Attention(
             children=move |(health, gauge)| {
                 let id = gauge.integration_id;
                 // The row stays while its numbers change, so nothing moves under the pointer.
-                let row = Memo::new(move |last: Option<&(Health, IntegrationGauge)>| {
+                let row = Memo::new(move |last: Option<&(HealthText, IntegrationGauge)>| {
                     rows.with(|rows| rows.iter().find(|(_, g)| g.integration_id == id).cloned())
                         .or_else(|| last.cloned())
                         .unwrap_or_else(|| (health.clone(), gauge.clone()))
@@ -95,7 +96,7 @@ pub fn Attention(
 }
 
 #[component]
-fn Row(row: Memo<(Health, IntegrationGauge)>, may_configure: bool, read_only: bool) -> impl IntoView {
+fn Row(row: Memo<(HealthText, IntegrationGauge)>, may_configure: bool, read_only: bool) -> impl IntoView {
     let (id, name, app_name) =
         row.with_untracked(|(_, g)| (g.integration_id, g.name.clone(), g.app_name.clone()));
     let says = name.clone();
@@ -139,7 +140,7 @@ fn Row(row: Memo<(Health, IntegrationGauge)>, may_configure: bool, read_only: bo
                     }
                 }}
             </div>
-            {(!read_only).then(|| view! { <Deeds row=row may_configure=may_configure says=says /> })}
+            {(!read_only).then(|| view! { <Actions row=row may_configure=may_configure says=says /> })}
         </div>
     }
     .into_any()
@@ -154,22 +155,22 @@ enum Remedy {
     None,
 }
 
-fn remedy(health: &Health, gauge: &IntegrationGauge) -> Remedy {
-    match gauge.breaker.as_ref().map(|breaker| breaker.state) {
-        _ if gauge.state == IntegrationState::Paused => Remedy::Resume,
-        Some(BreakerState::Open) => Remedy::Probe,
-        None if health.tone == Tone::Limited && gauge.held_until.is_none() => Remedy::ChangeLimit,
+const fn remedy(kind: HealthKind) -> Remedy {
+    match kind {
+        HealthKind::Paused => Remedy::Resume,
+        HealthKind::Breaker(BreakerState::Open) => Remedy::Probe,
+        HealthKind::AtLimit => Remedy::ChangeLimit,
         _ => Remedy::None,
     }
 }
 
 #[component]
-fn Deeds(row: Memo<(Health, IntegrationGauge)>, may_configure: bool, says: String) -> impl IntoView {
+fn Actions(row: Memo<(HealthText, IntegrationGauge)>, may_configure: bool, says: String) -> impl IntoView {
     let id = row.with_untracked(|(_, g)| g.integration_id);
     let pause = ServerAction::<PauseIntegration>::new();
     let resume = ServerAction::<ResumeIntegration>::new();
     let steer = ServerAction::<SteerBreaker>::new();
-    let remedy = Memo::new(move |_| row.with(|(health, gauge)| remedy(health, gauge)));
+    let remedy = Memo::new(move |_| row.with(|(text, _)| remedy(text.health.kind)));
     let is_active = Memo::new(move |_| row.with(|(_, g)| g.state == IntegrationState::Active));
     let has_failures = Memo::new(move |_| row.with(|(_, g)| g.dead_letters > 0));
     let fields = move || HiddenFields::default().with("id", id.to_string()).with("back", "/");

@@ -29,7 +29,7 @@ pub fn eta_words(gauge: &IntegrationGauge) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::components::idle_gauge;
+    use model::fixtures::idle_gauge;
     use model::rate_limit::RateLimitUse;
 
     #[test]

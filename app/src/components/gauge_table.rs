@@ -1,7 +1,7 @@
 //! Integrations as rows: state, backlog, rate, limit, failures.
 
 use super::{
-    Health, HealthBadge, RateLimitUseMeter,
+    HealthBadge, HealthText, RateLimitUseMeter,
     gauge_words::{self, alarming, oldest},
 };
 use crate::{
@@ -43,7 +43,7 @@ fn head() -> impl IntoView {
 /// One integration's gauges; each cell updates by itself.
 #[component]
 pub fn GaugeRow(
-    row: Memo<(Health, IntegrationGauge)>,
+    row: Memo<(HealthText, IntegrationGauge)>,
     /// The table's largest backlog: a full bar.
     #[prop(into)]
     max_backlog: Signal<i64>,

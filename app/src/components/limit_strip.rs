@@ -118,7 +118,7 @@ mod tests {
         };
         assert_eq!(
             in_words(&used),
-            "Use of the limit, minute by minute since 12:00 UTC: 50 % on average, at most 100 % at 12:02; they answered 429 below it in 1 \
+            "Use of the limit, minute by minute since 12:00 UTC: 50 % on average, at peak 100 % at 12:02; they answered 429 below it in 1 \
              of 3 steps; edited 1 time"
         );
         let cells = cells(&used);

@@ -75,9 +75,7 @@ pub use flow_chart::FlowChart;
 pub use frame::{Frame, Logo, Reader};
 pub use gauge_table::{GaugeRow, GaugeTable};
 pub use growing_failures::GrowingFailures;
-#[cfg(test)]
-pub(crate) use integration_health::tests::{idle_gauge, snapshot_of};
-pub use integration_health::{Health, HealthBadge};
+pub use integration_health::{HealthBadge, HealthText};
 pub use integration_link::IntegrationLink;
 pub use job_state::{JobStateBadge, JobStateStyle};
 pub use job_verdict::JobVerdict;

@@ -7,7 +7,7 @@ use crate::{
         error::CallError,
         integration_list::{IntegrationBulk, IntegrationGroup, IntegrationList, IntegrationRow, PAGE_ROWS},
     },
-    components::{Flash, Health, Outcome},
+    components::{Flash, Outcome},
     state::{
         integration_query::{Group, IntegrationQuery, Only, Order},
         page_url::PageUrl,
@@ -19,6 +19,7 @@ use model::{
     integration::IntegrationState,
     integration_bulk::{IntegrationBulkAction, MAX_INTEGRATIONS, NewIntegrationBulk},
     rate_limit::{RateLimit, RateLimits},
+    rules::health::Health,
     stats::{IntegrationGauge, Snapshot},
 };
 use std::{cmp::Ordering, collections::BTreeMap};
@@ -31,9 +32,9 @@ pub async fn load(cx: &ConsoleContext, query: &IntegrationQuery) -> Result<Integ
     let named: Vec<_> = snapshot.integrations.iter().filter(|gauge| is_named(query, gauge)).collect();
     let judged: Vec<_> = named.into_iter().map(|gauge| (Health::of(gauge, snapshot.at), gauge)).collect();
     let counts = Only::ALL
-        .map(|only| judged.iter().filter(|(health, gauge)| is_in(only, health, gauge)).count() as i64);
+        .map(|only| judged.iter().filter(|(health, gauge)| is_in(only, *health, gauge)).count() as i64);
     let mut fitting: Vec<_> =
-        judged.into_iter().filter(|(health, gauge)| is_in(query.only, health, gauge)).collect();
+        judged.into_iter().filter(|(health, gauge)| is_in(query.only, *health, gauge)).collect();
     let apps: BTreeMap<AppId, &str> =
         snapshot.integrations.iter().map(|gauge| (gauge.app_id, gauge.app_name.as_str())).collect();
     let matched = fitting.len() as i64;
@@ -141,7 +142,7 @@ pub async fn run(cx: &ConsoleContext, actor: &Actor, bulk: IntegrationBulk) -> R
 
 fn fits(query: &IntegrationQuery, snapshot: &Snapshot, gauge: &IntegrationGauge) -> bool {
     is_named(query, gauge)
-        && (query.only == Only::All || is_in(query.only, &Health::of(gauge, snapshot.at), gauge))
+        && (query.only == Only::All || is_in(query.only, Health::of(gauge, snapshot.at), gauge))
 }
 
 fn is_named(query: &IntegrationQuery, gauge: &IntegrationGauge) -> bool {
@@ -152,7 +153,7 @@ fn is_named(query: &IntegrationQuery, gauge: &IntegrationGauge) -> bool {
             || gauge.app_name.to_lowercase().contains(&query.text))
 }
 
-fn is_in(only: Only, health: &Health, gauge: &IntegrationGauge) -> bool {
+fn is_in(only: Only, health: Health, gauge: &IntegrationGauge) -> bool {
     match only {
         Only::All => true,
         Only::Attention => health.needs_attention(),
@@ -190,7 +191,7 @@ fn compare(query: &IntegrationQuery, a: &Judged<'_>, b: &Judged<'_>) -> Ordering
             by_value(|(_, g)| g.oldest_pending_age_seconds.filter(|_| g.backlog > 0).map(|n| n as f64))
         }
     };
-    asked.then_with(|| Health::worst_first((&a.0, a.1), (&b.0, b.1)))
+    asked.then_with(|| Health::worst_first(*a, *b))
 }
 
 /// The share of failed attempts in the last minute; none when no attempt ended.

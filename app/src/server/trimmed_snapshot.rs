@@ -1,8 +1,8 @@
 //! The gauges that a page is sent with. With thousands of integrations they would weigh megabytes, of which the page shows a
 //! few rows; the event stream brings the others.
 
-use crate::{calls::stats::LeftOut, components::Health};
-use model::stats::Snapshot;
+use crate::calls::stats::LeftOut;
+use model::{rules::health::Health, stats::Snapshot};
 use std::{cmp::Reverse, collections::BTreeSet};
 
 /// Up to this number nothing is left out.
@@ -19,7 +19,7 @@ pub fn trim(snapshot: &Snapshot) -> (Snapshot, LeftOut) {
     }
     let mut judged: Vec<_> =
         snapshot.integrations.iter().map(|gauge| (Health::of(gauge, snapshot.at), gauge)).collect();
-    judged.sort_by(|a, b| Health::worst_first((&a.0, a.1), (&b.0, b.1)));
+    judged.sort_by(|a, b| Health::worst_first(*a, *b));
     let mut kept: BTreeSet<_> = judged.iter().take(MAX_WORST).map(|(_, g)| g.integration_id).collect();
     let mut waiting: Vec<_> = snapshot.integrations.iter().filter(|g| g.backlog > 0).collect();
     waiting.retain(|g| g.oldest_pending_age_seconds.is_some());
@@ -40,7 +40,7 @@ pub fn trim(snapshot: &Snapshot) -> (Snapshot, LeftOut) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::components::{idle_gauge, snapshot_of};
+    use model::fixtures::{idle_gauge, snapshot_of};
     use model::stats::IntegrationGauge;
 
     #[test]

@@ -4,7 +4,10 @@ use crate::id::{ApiKeyId, AppId, UserId};
 use serde::{Deserialize, Serialize};
 
 /// What a user or a key may do: see [`crate::rules::permission`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, strum::EnumString, strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "snake_case", parse_err_ty = UnknownRole, parse_err_fn = UnknownRole::of)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum Role {
@@ -30,14 +33,7 @@ impl Role {
     /// As it is written on the wire and in the database.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Operator => "operator",
-            Self::Support => "support",
-            Self::Auditor => "auditor",
-            Self::Producer => "producer",
-            Self::Worker => "worker",
-            Self::Portal => "portal",
-        }
+        self.into()
     }
 }
 
@@ -47,17 +43,16 @@ impl std::fmt::Display for Role {
     }
 }
 
-impl std::str::FromStr for Role {
-    type Err = UnknownRole;
-    fn from_str(text: &str) -> Result<Self, UnknownRole> {
-        Self::ALL.into_iter().find(|role| role.as_str() == text).ok_or(UnknownRole)
-    }
-}
-
 /// A role that does not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("role must be operator, support, auditor, producer, worker or portal")]
 pub struct UnknownRole;
+
+impl UnknownRole {
+    pub(crate) const fn of(_: &str) -> Self {
+        Self
+    }
+}
 
 /// The credential of an actor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

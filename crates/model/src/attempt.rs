@@ -5,7 +5,10 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 /// How an attempt ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, strum::EnumString, strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "snake_case", parse_err_ty = crate::integration::UnknownName, parse_err_fn = crate::integration::UnknownName::of)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum AttemptOutcome {
@@ -27,24 +30,7 @@ impl AttemptOutcome {
     /// As it is written on the wire and in the database.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-            Self::TimedOut => "timed_out",
-            Self::Lost => "lost",
-            Self::Cancelled => "cancelled",
-        }
-    }
-}
-
-impl std::str::FromStr for AttemptOutcome {
-    type Err = crate::integration::UnknownName;
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        [Self::Running, Self::Completed, Self::Failed, Self::TimedOut, Self::Lost, Self::Cancelled]
-            .into_iter()
-            .find(|outcome| outcome.as_str() == text)
-            .ok_or(crate::integration::UnknownName)
+        self.into()
     }
 }
 

@@ -69,7 +69,10 @@ impl<'de> Deserialize<'de> for CauseId {
 }
 
 /// State of a failure group.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, strum::EnumString, strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "snake_case", parse_err_ty = crate::integration::UnknownName, parse_err_fn = crate::integration::UnknownName::of)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum FailureState {
@@ -90,12 +93,7 @@ impl FailureState {
     /// As it is written on the wire.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::Snoozed => "snoozed",
-            Self::Fixed => "fixed",
-            Self::Over => "over",
-        }
+        self.into()
     }
 }
 
@@ -118,13 +116,6 @@ impl FailureMarks {
             Self { snoozed_until: Some(until), .. } if until > now => FailureState::Snoozed,
             _ => FailureState::Open,
         }
-    }
-}
-
-impl FromStr for FailureState {
-    type Err = crate::integration::UnknownName;
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Self::ALL.into_iter().find(|state| state.as_str() == text).ok_or(crate::integration::UnknownName)
     }
 }
 

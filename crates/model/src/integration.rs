@@ -23,7 +23,10 @@ use std::collections::BTreeMap;
 mod tests;
 
 /// Protocol of an integration.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, strum::EnumString, strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "snake_case", parse_err_ty = UnknownName, parse_err_fn = UnknownName::of)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum IntegrationType {
@@ -50,12 +53,7 @@ impl IntegrationType {
     /// As it is written on the wire and in the database.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Webhook => "webhook",
-            Self::Rest => "rest",
-            Self::Bundle => "bundle",
-            Self::External => "external",
-        }
+        self.into()
     }
 
     /// Whether its changes may be debounced.
@@ -65,15 +63,11 @@ impl IntegrationType {
     }
 }
 
-impl std::str::FromStr for IntegrationType {
-    type Err = UnknownName;
-    fn from_str(text: &str) -> Result<Self, UnknownName> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == text).ok_or(UnknownName)
-    }
-}
-
 /// Whether an integration's jobs run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, strum::EnumString, strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "snake_case", parse_err_ty = UnknownName, parse_err_fn = UnknownName::of)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum IntegrationState {
@@ -92,18 +86,7 @@ impl IntegrationState {
     /// As it is written on the wire and in the database.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Active => "active",
-            Self::Paused => "paused",
-            Self::Disabled => "disabled",
-        }
-    }
-}
-
-impl std::str::FromStr for IntegrationState {
-    type Err = UnknownName;
-    fn from_str(text: &str) -> Result<Self, UnknownName> {
-        Self::ALL.into_iter().find(|state| state.as_str() == text).ok_or(UnknownName)
+        self.into()
     }
 }
 
@@ -111,6 +94,12 @@ impl std::str::FromStr for IntegrationState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("is not a known name")]
 pub struct UnknownName;
+
+impl UnknownName {
+    pub(crate) const fn of(_: &str) -> Self {
+        Self
+    }
+}
 
 /// Names of an integration and its app, for lists that have only ids.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -12,7 +12,10 @@ use serde::{Deserialize, Serialize};
 pub const MAX_INTEGRATIONS: usize = 1_000;
 
 /// What is done to each integration.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, strum::EnumString, strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "snake_case", parse_err_ty = crate::integration::UnknownName, parse_err_fn = crate::integration::UnknownName::of)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum IntegrationBulkAction {
@@ -30,22 +33,7 @@ impl IntegrationBulkAction {
     /// As it is written on the wire.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pause => "pause",
-            Self::Resume => "resume",
-            Self::SetLimit => "set_limit",
-            Self::ClearLimit => "clear_limit",
-        }
-    }
-}
-
-impl std::str::FromStr for IntegrationBulkAction {
-    type Err = crate::integration::UnknownName;
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        [Self::Pause, Self::Resume, Self::SetLimit, Self::ClearLimit]
-            .into_iter()
-            .find(|action| action.as_str() == text)
-            .ok_or(crate::integration::UnknownName)
+        self.into()
     }
 }
 

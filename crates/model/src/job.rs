@@ -16,7 +16,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// State of a job. Each change is one transaction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, strum::EnumString, strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "snake_case", parse_err_ty = UnknownStatus, parse_err_fn = UnknownStatus::of)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum JobStatus {
@@ -51,15 +54,7 @@ impl JobStatus {
     /// As it is written on the wire.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Processing => "processing",
-            Self::ToBeRetried => "to_be_retried",
-            Self::Retrying => "retrying",
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-            Self::Cancelled => "cancelled",
-        }
+        self.into()
     }
 
     /// The database's code: live jobs 0 to 2, finished ones 3 and 4, dead letters (in the counters) 5.
@@ -96,17 +91,16 @@ impl JobStatus {
     }
 }
 
-impl std::str::FromStr for JobStatus {
-    type Err = UnknownStatus;
-    fn from_str(text: &str) -> Result<Self, UnknownStatus> {
-        Self::ALL.into_iter().find(|status| status.as_str() == text).ok_or(UnknownStatus)
-    }
-}
-
 /// A status that does not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("must be pending, processing, to_be_retried, retrying, completed, failed or cancelled")]
 pub struct UnknownStatus;
+
+impl UnknownStatus {
+    pub(crate) const fn of(_: &str) -> Self {
+        Self
+    }
+}
 
 /// One unit of work for one integration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -18,6 +18,8 @@ pub mod etag;
 pub mod exchange;
 pub mod failure;
 pub mod filter;
+#[cfg(any(test, feature = "fixtures"))]
+pub mod fixtures;
 pub mod found;
 pub mod histogram;
 pub mod id;

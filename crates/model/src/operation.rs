@@ -14,7 +14,10 @@ use uuid::Uuid;
 pub const AT_ONCE: i64 = 100;
 
 /// What is done to each job or dead letter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, strum::EnumString, strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "snake_case", parse_err_ty = crate::integration::UnknownName, parse_err_fn = crate::integration::UnknownName::of)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum BulkAction {
@@ -34,28 +37,15 @@ impl BulkAction {
     /// As it is written on the wire and in the database.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Requeue => "requeue",
-            Self::Cancel => "cancel",
-            Self::Purge => "purge",
-            Self::Undo => "undo",
-            Self::Delete => "delete",
-        }
-    }
-}
-
-impl std::str::FromStr for BulkAction {
-    type Err = crate::integration::UnknownName;
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        [Self::Requeue, Self::Cancel, Self::Purge, Self::Undo, Self::Delete]
-            .into_iter()
-            .find(|action| action.as_str() == text)
-            .ok_or(crate::integration::UnknownName)
+        self.into()
     }
 }
 
 /// What an operation changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, strum::EnumString, strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "snake_case", parse_err_ty = crate::integration::UnknownName, parse_err_fn = crate::integration::UnknownName::of)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum BulkSubject {
@@ -73,22 +63,7 @@ impl BulkSubject {
     /// As it is written on the wire and in the database.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Jobs => "jobs",
-            Self::DeadLetters => "dead_letters",
-            Self::App => "app",
-            Self::Integration => "integration",
-        }
-    }
-}
-
-impl std::str::FromStr for BulkSubject {
-    type Err = crate::integration::UnknownName;
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        [Self::Jobs, Self::DeadLetters, Self::App, Self::Integration]
-            .into_iter()
-            .find(|subject| subject.as_str() == text)
-            .ok_or(crate::integration::UnknownName)
+        self.into()
     }
 }
 
@@ -331,7 +306,8 @@ pub struct Skipped {
 }
 
 /// What can be done with an operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum OperationStep {
     /// Stops it until it is resumed.
@@ -348,17 +324,15 @@ impl OperationStep {
     /// As it is written on the wire.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pause => "pause",
-            Self::Resume => "resume",
-            Self::Abort => "abort",
-            Self::Undo => "undo",
-        }
+        self.into()
     }
 }
 
 /// State of an operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, strum::EnumString, strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "snake_case", parse_err_ty = crate::integration::UnknownName, parse_err_fn = crate::integration::UnknownName::of)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum OperationState {
@@ -380,24 +354,7 @@ impl OperationState {
     /// As it is written on the wire and in the database.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Held => "held",
-            Self::Running => "running",
-            Self::Paused => "paused",
-            Self::Done => "done",
-            Self::Aborted => "aborted",
-            Self::Undone => "undone",
-        }
-    }
-}
-
-impl std::str::FromStr for OperationState {
-    type Err = crate::integration::UnknownName;
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        [Self::Held, Self::Running, Self::Paused, Self::Done, Self::Aborted, Self::Undone]
-            .into_iter()
-            .find(|state| state.as_str() == text)
-            .ok_or(crate::integration::UnknownName)
+        self.into()
     }
 }
 

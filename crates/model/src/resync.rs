@@ -11,7 +11,20 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 /// What is sent again.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Hash,
+    Serialize,
+    Deserialize,
+    strum::EnumString,
+    strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "snake_case", parse_err_ty = crate::integration::UnknownName, parse_err_fn = crate::integration::UnknownName::of)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum ResyncMode {
@@ -26,20 +39,7 @@ impl ResyncMode {
     /// As it is written on the wire and in the database.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Full => "full",
-            Self::Changed => "changed",
-        }
-    }
-}
-
-impl std::str::FromStr for ResyncMode {
-    type Err = crate::integration::UnknownName;
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        [Self::Full, Self::Changed]
-            .into_iter()
-            .find(|mode| mode.as_str() == text)
-            .ok_or(crate::integration::UnknownName)
+        self.into()
     }
 }
 
@@ -80,7 +80,8 @@ impl NewResync {
 }
 
 /// What can be done with a re-sync.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum ResyncStep {
     /// Creates no further jobs until resumed, and parks those that wait.
@@ -94,17 +95,16 @@ pub enum ResyncStep {
 impl ResyncStep {
     /// As it is written in forms.
     #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Pause => "pause",
-            Self::Resume => "resume",
-            Self::Cancel => "cancel",
-        }
+    pub fn as_str(self) -> &'static str {
+        self.into()
     }
 }
 
 /// State of a re-sync.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, strum::EnumString, strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "snake_case", parse_err_ty = crate::integration::UnknownName, parse_err_fn = crate::integration::UnknownName::of)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum ResyncState {
@@ -122,22 +122,7 @@ impl ResyncState {
     /// As it is written on the wire and in the database.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::Paused => "paused",
-            Self::Completed => "completed",
-            Self::Cancelled => "cancelled",
-        }
-    }
-}
-
-impl std::str::FromStr for ResyncState {
-    type Err = crate::integration::UnknownName;
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        [Self::Running, Self::Paused, Self::Completed, Self::Cancelled]
-            .into_iter()
-            .find(|state| state.as_str() == text)
-            .ok_or(crate::integration::UnknownName)
+        self.into()
     }
 }
 

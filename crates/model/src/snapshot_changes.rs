@@ -57,10 +57,7 @@ impl SnapshotChanges {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        id::AppId,
-        stats::tests::{gauge, snapshot_of},
-    };
+    use crate::{fixtures::snapshot_of, id::AppId, stats::tests::gauge};
 
     #[test]
     fn changes_apply_only_to_the_snapshot_before() {

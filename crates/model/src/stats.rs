@@ -382,7 +382,10 @@ pub struct StatusCount {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::id::AppId;
+    use crate::{
+        fixtures::{idle_gauge, snapshot_of},
+        id::AppId,
+    };
 
     pub(crate) fn gauge(
         app_id: AppId,
@@ -391,44 +394,13 @@ pub(crate) mod tests {
         retry_pyramid: Vec<i64>,
     ) -> IntegrationGauge {
         IntegrationGauge {
-            integration_id: IntegrationId::generate(),
             app_id,
-            app_name: "Shop".into(),
-            name: "Hook".into(),
-            integration_type: IntegrationType::Webhook,
-            state: IntegrationState::Active,
-            state_reason: None,
-            breaker: None,
             backlog,
             processing: 1,
-            max_concurrency: 50,
-            to_be_retried: 0,
-            dead_letters: 0,
             retry_pyramid,
             delivered_per_minute: 2,
-            failed_per_minute: 0,
-            accepted_per_minute: None,
-            refused_share: None,
             oldest_pending_age_seconds: age,
-            eta_seconds: None,
-            latency: None,
-            wait: None,
-            rate_limit: None,
-            held_until: None,
-            last_success_at: None,
-            last_error: None,
-        }
-    }
-
-    pub(crate) fn snapshot_of(integrations: Vec<IntegrationGauge>) -> Snapshot {
-        Snapshot {
-            at: DateTime::UNIX_EPOCH,
-            totals: Totals::default(),
-            retry_pyramid: Vec::new(),
-            integrations,
-            workers: 1,
-            failures: FailureSummary::default(),
-            warnings: Vec::new(),
+            ..idle_gauge()
         }
     }
 

@@ -11,7 +11,10 @@ use crate::{
 use serde::{Deserialize, Serialize};
 
 /// What a search text can mean. Matches are exact; names also match by their beginning.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, strum::EnumString, strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "snake_case", parse_err_ty = UnknownReading, parse_err_fn = UnknownReading::of)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum TrailReading {
@@ -34,20 +37,7 @@ impl TrailReading {
     /// As it is written on the wire.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Record => "record",
-            Self::Job => "job",
-            Self::Correlation => "correlation",
-            Self::Deduplication => "deduplication",
-            Self::App => "app",
-        }
-    }
-}
-
-impl std::str::FromStr for TrailReading {
-    type Err = UnknownReading;
-    fn from_str(text: &str) -> Result<Self, UnknownReading> {
-        Self::ALL.into_iter().find(|reading| reading.as_str() == text).ok_or(UnknownReading)
+        self.into()
     }
 }
 
@@ -55,6 +45,12 @@ impl std::str::FromStr for TrailReading {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("must be record, job, correlation, deduplication or app")]
 pub struct UnknownReading;
+
+impl UnknownReading {
+    pub(crate) const fn of(_: &str) -> Self {
+        Self
+    }
+}
 
 /// A search.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -18,7 +18,7 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(list_api_keys, create_api_key)).routes(routes!(revoke_api_key))
 }
 
-/// Keys, newest first; revoked and expired ones too.
+/// Lists API keys, newest first, including revoked and expired ones.
 #[utoipa::path(get, path = "/api-keys", tag = "Access", params(PageParams), responses((status = 200, body = Page<ApiKey>)))]
 async fn list_api_keys(
     _: Can<ReadDeployment>,
@@ -28,7 +28,7 @@ async fn list_api_keys(
     Ok(Answer(keys::list(&state.people(), query.page).await?))
 }
 
-/// Makes a key. The answer shows it this once.
+/// Creates an API key. Only this answer shows it.
 #[utoipa::path(post, path = "/api-keys", tag = "Access", request_body = NewApiKey,
     responses((status = 201, body = ApiKeyWithSecret)))]
 async fn create_api_key(
@@ -39,7 +39,7 @@ async fn create_api_key(
     Ok((StatusCode::CREATED, Answer(keys::create(&state.access, &actor, &new).await?)))
 }
 
-/// Revokes a key: it is refused from the next request on.
+/// Revokes an API key: it is refused from the next request on.
 #[utoipa::path(delete, path = "/api-keys/{id}", tag = "Access", responses((status = 204)))]
 async fn revoke_api_key(
     actor: Can<ManageAccess>,

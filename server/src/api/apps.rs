@@ -29,23 +29,21 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
         .routes(routes!(get_app, update_app, delete_app))
 }
 
-/// What becomes of jobs that are on their way.
 #[derive(Clone, Copy, Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
 pub(super) struct DeleteParams {
-    /// `true`: they are called off; else they stand against the deletion (409).
+    /// `true`: live jobs are cancelled; otherwise they prevent the deletion (409).
     cancel_jobs: bool,
 }
 
 impl DeleteParams {
-    /// With the version that is deleted.
-    pub(super) fn of(self, IfMatch(if_match): IfMatch) -> DeleteOptions {
+    pub(super) fn with_if_match(self, IfMatch(if_match): IfMatch) -> DeleteOptions {
         DeleteOptions { cancel_jobs: self.cancel_jobs, if_match }
     }
 }
 
-/// Apps, newest first. A key that is bound to an app sees that one alone.
+/// Lists apps, newest first. A key that is bound to an app sees only that app.
 #[utoipa::path(get, path = "/apps", tag = "Apps", params(PageParams), responses((status = 200, body = Page<App>)))]
 async fn list_apps(
     actor: Can<Read>,
@@ -55,7 +53,7 @@ async fn list_apps(
     Ok(Answer(state.lists().apps(actor.scope(), query.page).await?))
 }
 
-/// Makes an app, together with its built-in integration `workers`.
+/// Creates an app, together with its built-in integration `workers`.
 #[utoipa::path(post, path = "/apps", tag = "Apps", request_body = NewApp, responses((status = 201, body = App)))]
 async fn create_app(
     actor: Can<Configure>,
@@ -66,7 +64,7 @@ async fn create_app(
     Ok((StatusCode::CREATED, Tagged(app)))
 }
 
-/// One app.
+/// Returns an app.
 #[utoipa::path(get, path = "/apps/{id}", tag = "Apps", responses((status = 200, body = App)))]
 async fn get_app(
     actor: Can<Read>,
@@ -90,9 +88,9 @@ async fn update_app(
     Ok(Tagged(state.steering().update_app(&actor, id, &changes).await?))
 }
 
-/// The answer to a deletion.
-pub(super) fn deleted(going_on: Option<OperationId>) -> Response {
-    match going_on {
+/// The answer to a deletion; `operation` is the one that deletes the rest in the background.
+pub(super) fn deleted(operation: Option<OperationId>) -> Response {
+    match operation {
         None => StatusCode::NO_CONTENT.into_response(),
         Some(operation_id) => {
             (StatusCode::ACCEPTED, Answer(DeletionStarted { operation_id })).into_response()
@@ -100,12 +98,14 @@ pub(super) fn deleted(going_on: Option<OperationId>) -> Response {
     }
 }
 
-/// Deletes an app with its integrations and its catalog. Live jobs stand against it (409) unless they are called off. From the answer on nothing of it
-/// is accepted, sent or shown; what cannot be deleted at once goes in the background.
+/// Deletes an app with its integrations and its catalog.
+///
+/// Live jobs prevent it (409) unless `cancel_jobs` is set. Once this has answered, nothing of the app is accepted, sent or shown; what cannot be
+/// deleted at once is deleted in the background.
 #[utoipa::path(delete, path = "/apps/{id}", tag = "Apps", params(DeleteParams), responses(
-        (status = 204, description = "Nothing is left of it."),
-        (status = 202, body = DeletionStarted, description = "What is left of it goes in the background."),
-        (status = 409, description = "Live jobs stand against it (`live-jobs`).")))]
+        (status = 204, description = "Deleted."),
+        (status = 202, body = DeletionStarted, description = "The rest of it is deleted in the background."),
+        (status = 409, description = "It has live jobs (`live-jobs`).")))]
 async fn delete_app(
     actor: Can<Configure>,
     State(state): State<AppState>,
@@ -113,5 +113,5 @@ async fn delete_app(
     Query(params): Query<DeleteParams>,
     if_match: IfMatch,
 ) -> Result<Response, Problem> {
-    Ok(deleted(state.steering().delete_app(&actor, id, &params.of(if_match)).await?))
+    Ok(deleted(state.steering().delete_app(&actor, id, &params.with_if_match(if_match)).await?))
 }

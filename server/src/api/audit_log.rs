@@ -22,7 +22,7 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
         .routes(routes!(repeat_audit_entry))
 }
 
-/// Who did what, newest first. Outlives what it is about; secrets are never in it.
+/// Lists who did what, newest first. Entries outlive what they are about and never contain secrets.
 #[utoipa::path(get, path = "/audit-log", tag = "Deployment", params(AuditFilter, PageParams),
     responses((status = 200, body = Page<AuditEntry>)))]
 async fn list_audit_log(
@@ -35,7 +35,7 @@ async fn list_audit_log(
     Ok(Answer(page))
 }
 
-/// One line.
+/// Returns an entry of the audit log.
 #[utoipa::path(get, path = "/audit-log/{id}", tag = "Deployment", responses((status = 200, body = AuditEntry)))]
 async fn get_audit_entry(
     actor: Can<ReadDeployment>,
@@ -47,8 +47,10 @@ async fn get_audit_entry(
     Ok(Answer(entry))
 }
 
-/// Takes back what the line did, with a line of its own, which is the answer. For operators. 409: there is no
-/// inverse (`no-inverse`), it was taken back already (`already-undone`), or the thing was changed since (`changed-since`).
+/// Undoes what an entry records. For operators.
+///
+/// The undo has an entry of its own, which is the answer. 409: there is no inverse (`no-inverse`), it was undone already (`already-undone`), or
+/// the object was changed since (`changed-since`).
 #[utoipa::path(post, path = "/audit-log/{id}/undo", tag = "Deployment", responses((status = 200, body = AuditEntry)))]
 async fn undo_audit_entry(
     actor: Can<Configure>,
@@ -58,8 +60,10 @@ async fn undo_audit_entry(
     Ok(Answer(state.audit_actions().undo(&actor, id).await?))
 }
 
-/// Makes what the line did again, with a line of its own, which is the answer. For operators. 409: the line does not
-/// hold enough of it (`not-repeatable`), or nothing matches any more (`nothing-matches`).
+/// Repeats what an entry records. For operators.
+///
+/// The repetition has an entry of its own, which is the answer. 409: the entry does not contain enough to repeat it (`not-repeatable`), or
+/// nothing matches any more (`nothing-matches`).
 #[utoipa::path(post, path = "/audit-log/{id}/repeat", tag = "Deployment", responses((status = 200, body = AuditEntry)))]
 async fn repeat_audit_entry(
     actor: Can<Configure>,

@@ -1,6 +1,6 @@
-//! Bulk actions on jobs and dead letters, which differ in what they are about.
+//! Bulk actions on jobs and on dead letters.
 
-use super::{masked::refuse_own, problem::Problem};
+use super::{masked::refuse_internal_fields, problem::Problem};
 use crate::state::AppState;
 use axum::{
     Json as Answer,
@@ -16,18 +16,17 @@ use model::{
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// 200: what a dry run found, or what was done.
+/// What a dry run found, or what was done.
 #[derive(Serialize, ToSchema)]
 #[serde(untagged)]
-#[expect(dead_code, reason = "for the OpenAPI document: the answers are made of its parts")]
+#[expect(dead_code, reason = "for the OpenAPI document: handlers answer with the inner types")]
 pub(super) enum Answered {
     /// With `dry_run`.
     DryRun(DryRun),
-    /// Up to 100: done.
+    /// Up to 100 jobs are done at once.
     Done(BulkDone),
 }
 
-/// Starts one within the actor's scope.
 pub(super) async fn start(
     state: &AppState,
     actor: &Actor,
@@ -35,14 +34,13 @@ pub(super) async fn start(
     new: NewBulk,
 ) -> Result<Response, Problem> {
     new.check(subject)?;
-    new.filter.as_ref().map_or(Ok(()), |filter| refuse_own(filter, "/filter/"))?;
+    new.filter.as_ref().map_or(Ok(()), |filter| refuse_internal_fields(filter, "/filter/"))?;
     if new.action == BulkAction::Purge && !is_allowed(actor.role, Permission::Purge) {
         return Err(Problem::forbidden(format!("The role {} may not purge.", actor.role)));
     }
     Ok(answer(state.steering().bulk(actor, subject, new).await?))
 }
 
-/// What came of it.
 pub(super) fn answer(start: BulkStart) -> Response {
     match start {
         BulkStart::DryRun(dry_run) => Answer(dry_run).into_response(),

@@ -1,4 +1,4 @@
-//! CloudEvents 1.0 in its JSON format (structured and batched): what of an event becomes a change of a record.
+//! CloudEvents 1.0 in its JSON format (structured and batched), read as changes of records.
 
 use super::extract::typed;
 use chrono::{DateTime, Utc};
@@ -18,16 +18,16 @@ use utoipa::ToSchema;
 pub(super) struct CloudEvent {
     /// `1.0`
     specversion: String,
-    /// The sender's id of the event: another one with this `id` and `source` changes nothing for 24 hours.
+    /// The sender's id of the event: another event with the same `id` and `source` changes nothing for 24 hours.
     id: String,
     /// Where it happened.
     source: String,
     /// What happened, such as `record.updated`.
     #[serde(rename = "type")]
     event_type: EventType,
-    /// `record_type/record_id`: what stands before the first slash is the type.
+    /// `record_type/record_id`: the part before the first slash is the type.
     subject: String,
-    /// When it happened: `occurred_at` of the event.
+    /// When it happened; becomes `occurred_at` of the event.
     #[serde(default, deserialize_with = "moment::optional")]
     time: Option<DateTime<Utc>>,
     /// `application/json` or absent.
@@ -40,16 +40,16 @@ pub(super) struct CloudEvent {
     /// Not accepted: attributes are JSON.
     #[serde(default)]
     data_base64: Option<Value>,
-    /// The app; a key that is bound to one needs none.
+    /// The app; may be left out with a key that is bound to one.
     #[serde(default)]
     appid: Option<AppId>,
-    /// Ties together what belongs together.
+    /// Correlation id: ties related events and jobs together.
     #[serde(default)]
     correlationid: Option<String>,
 }
 
 /// # Errors
-/// Every fault, each below `at`.
+/// Every fault, each with a pointer below `at`.
 pub(super) fn read(value: Value, at: &str, own_app: Option<AppId>) -> Result<Event, Faults> {
     let event: CloudEvent = typed(value, at)?;
     let mut faults = Faults::default();
@@ -80,12 +80,12 @@ pub(super) fn read(value: Value, at: &str, own_app: Option<AppId>) -> Result<Eve
         trace: None,
         id: Some(identity(&event.source, &event.id)),
     };
-    // Under the names the sender knows, before they are checked again under ours.
+    // Checked here so that faults have CloudEvents' names; accepting the event checks it again under ours.
     read.check().map_err(|faults| nested(at, Faults(faults.0.into_iter().map(renamed).collect())))?;
     Ok(read)
 }
 
-/// Source and id tell an event from all others; the standard allows longer ones than we keep.
+/// Source and id together identify an event. The standard allows longer ones than we store, so long ones are hashed.
 fn identity(source: &str, id: &str) -> String {
     let identity = format!("{source} {id}");
     if identity.chars().count() <= 255 { identity } else { format!("{:x}", Sha256::digest(identity)) }
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn source_and_id_together_tell_events_apart() {
+    fn source_and_id_together_identify_an_event() {
         let id = |source: &str, id: &str| {
             let mut event = event();
             (event["source"], event["id"]) = (json!(source), json!(id));
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_bear_the_senders_names() {
+    fn faults_use_the_names_of_cloudevents() {
         for (field, value, pointer) in [
             ("specversion", json!("0.3"), "/4/specversion"),
             ("type", json!("order.paid"), "/4/type"),
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bound_key_names_the_app() {
+    fn a_bound_key_supplies_the_app() {
         let mut event = event();
         event.as_object_mut().unwrap().remove("appid");
         let own = AppId::generate();

@@ -3,8 +3,8 @@
 use super::{
     bulk,
     extract::{Can, Id, Json, ListQuery, NoFilter, PageParams, Purge, Read, SteerJobs},
-    in_parts::in_parts,
-    masked::{askable_of_dead_letters, shown},
+    read_in_parts::read_in_parts,
+    masked::{permitted_dead_letter_filter, shown},
     problem::Problem,
 };
 use crate::state::AppState;
@@ -30,7 +30,7 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
         .routes(routes!(requeue_dead_letter))
 }
 
-/// Dead letters, newest first, each with its whole failure history. Secrets in them read `[masked]` unless the key's role is operator.
+/// Lists dead letters, newest first, each with its whole failure history. Secrets in them read `[masked]` unless the key's role is operator.
 #[utoipa::path(get, path = "/dead-letters", tag = "Dead letters", params(JobFilter, PageParams),
     responses((status = 200, body = Page<DeadLetter>)))]
 async fn list_dead_letters(
@@ -38,15 +38,17 @@ async fn list_dead_letters(
     State(state): State<AppState>,
     query: ListQuery<JobFilter>,
 ) -> Result<Answer<Page<DeadLetter>>, Problem> {
-    let filter = askable_of_dead_letters(&state, &actor, &query.filter).await?;
+    let filter = permitted_dead_letter_filter(&state, &actor, &query.filter).await?;
     let read = |page| insight::store::dead_letters::list(&state.console_pool, actor.scope(), &filter, page);
-    let page = in_parts(query.page, read).await?;
+    let page = read_in_parts(query.page, read).await?;
     Ok(Answer(shown(&state, &actor, page).await?))
 }
 
-/// Dead letters by integration and normalised error, the largest groups first. One that grows or shrinks between two pages may be met twice, or
-/// not at all. Of an app, an integration and a cause the counts are kept and exact; with any other filter the newest 3,000 that match are counted,
-/// of the newest 30,000 where no index leads to them (`is_least`: there may be more).
+/// Groups dead letters by integration and normalised error, the largest groups first.
+///
+/// A group that grows or shrinks between two pages may appear twice, or not at all. Filtered by app, integration and cause the counts are exact,
+/// because they are maintained; with any other filter the newest 3,000 matches are counted, or those among the newest 30,000 dead letters where
+/// no index serves the filter (`is_least`: there may be more).
 #[utoipa::path(get, path = "/dead-letters/groups", tag = "Dead letters", params(JobFilter, PageParams),
     responses((status = 200, body = Page<DeadLetterGroup>)))]
 async fn list_groups(
@@ -54,14 +56,16 @@ async fn list_groups(
     State(state): State<AppState>,
     query: ListQuery<JobFilter, GroupPageRequest>,
 ) -> Result<Answer<Page<DeadLetterGroup>>, Problem> {
-    let filter = askable_of_dead_letters(&state, &actor, &query.filter).await?;
+    let filter = permitted_dead_letter_filter(&state, &actor, &query.filter).await?;
     let page = insight::store::dead_letters::groups(&state.console_pool, actor.scope(), &filter, &query.page)
         .await?;
     Ok(Answer(shown(&state, &actor, page).await?))
 }
 
-/// Requeues or purges many: `ids`, or all that match a filter. Up to 100 at once (200); more in the background (202), after a hold in which it
-/// can be withdrawn. Follow, stop and undo it under `/operations/{id}`.
+/// Requeues or purges many dead letters: `ids`, or all that match a filter.
+///
+/// Up to 100 are done at once (200); more in the background (202), after a hold in which the operation can be withdrawn. Follow, stop and undo it
+/// under `/operations/{id}`.
 #[utoipa::path(post, path = "/dead-letters/bulk", tag = "Dead letters", request_body(content = ref("#/components/schemas/NewDeadLetterBulk"), content_type = "application/json"),
     responses((status = 200, body = inline(bulk::Answered)), (status = 202, body = BulkStarted)))]
 async fn bulk_dead_letters(
@@ -72,7 +76,7 @@ async fn bulk_dead_letters(
     bulk::start(&state, &actor, BulkSubject::DeadLetters, new).await
 }
 
-/// The bin: what was purged in the last 24 hours, the last first. Then it is deleted for good. Secrets read `[masked]` as in the list.
+/// Lists the bin: what was purged in the last 24 hours, newest first. After that it is deleted for good. Secrets read `[masked]` as in the list.
 #[utoipa::path(get, path = "/dead-letters/bin", tag = "Dead letters", params(PageParams),
     responses((status = 200, body = Page<BinnedLetter>)))]
 async fn list_bin(
@@ -81,11 +85,11 @@ async fn list_bin(
     query: ListQuery<NoFilter, BinPageRequest>,
 ) -> Result<Answer<Page<BinnedLetter>>, Problem> {
     let read = |page| insight::store::dead_letters::binned(&state.console_pool, actor.scope(), page);
-    let page = in_parts(query.page, read).await?;
+    let page = read_in_parts(query.page, read).await?;
     Ok(Answer(shown(&state, &actor, page).await?))
 }
 
-/// Takes a purged dead letter out of the bin; 404 when the bin has none, or its integration was deleted.
+/// Restores a purged dead letter from the bin; 404 when it is not in the bin, or its integration was deleted.
 #[utoipa::path(post, path = "/dead-letters/{id}/restore", tag = "Dead letters",
     responses((status = 200, body = DeadLetter)))]
 async fn restore_dead_letter(
@@ -96,7 +100,7 @@ async fn restore_dead_letter(
     Ok(Answer(shown(&state, &actor, state.steering().restore_dead_letter(&actor, id).await?).await?))
 }
 
-/// One dead letter.
+/// Returns a dead letter.
 #[utoipa::path(get, path = "/dead-letters/{id}", tag = "Dead letters", responses((status = 200, body = DeadLetter)))]
 async fn get_dead_letter(
     actor: Can<Read>,
@@ -109,7 +113,7 @@ async fn get_dead_letter(
     ))
 }
 
-/// Puts a dead letter into the bin, from where it can be restored for 24 hours.
+/// Moves a dead letter to the bin, from which it can be restored for 24 hours.
 #[utoipa::path(delete, path = "/dead-letters/{id}", tag = "Dead letters", responses((status = 204)))]
 async fn purge_dead_letter(
     actor: Can<Purge>,
@@ -120,7 +124,7 @@ async fn purge_dead_letter(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Puts the job back into the queue, with its id and all attempts anew.
+/// Puts the job back into the queue, with the same id and all its attempts again.
 #[utoipa::path(post, path = "/dead-letters/{id}/requeue", tag = "Dead letters", responses((status = 200, body = Job)))]
 async fn requeue_dead_letter(
     actor: Can<SteerJobs>,

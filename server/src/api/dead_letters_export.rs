@@ -1,8 +1,8 @@
-//! `GET /dead-letters/export`: the list as a file, page after page, however long it is.
+//! `GET /dead-letters/export`: the whole list as a file, streamed page by page.
 
 use super::{
     extract::{Can, Query, Read},
-    masked::{askable_of_dead_letters, shown},
+    masked::{permitted_dead_letter_filter, shown},
     problem::Problem,
 };
 use crate::{
@@ -28,9 +28,10 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(export_dead_letters))
 }
 
-/// All dead letters that match, newest first, as CSV: for spreadsheets, with formulas made harmless; secrets read
-/// `[masked]` as in the list. A file that ends early was broken off:
-/// it is sent as it is read.
+/// Exports all dead letters that match as CSV, newest first.
+///
+/// Meant for spreadsheets: formulas are made harmless. Secrets read `[masked]` as in the list. The file is sent while it is read, so one that ends
+/// early was cut off by an error.
 #[utoipa::path(get, path = "/dead-letters/export", tag = "Dead letters", params(JobFilter),
     responses((status = 200, body = String, content_type = "text/csv")))]
 async fn export_dead_letters(
@@ -38,10 +39,10 @@ async fn export_dead_letters(
     State(state): State<AppState>,
     Query(filter): Query<JobFilter>,
 ) -> Result<Response, Problem> {
-    let filter = askable_of_dead_letters(&state, &actor, &filter).await?;
+    let filter = permitted_dead_letter_filter(&state, &actor, &filter).await?;
     let source = Source { state, actor: (*actor).clone(), filter };
-    // Read before anything is answered: a filter that is too wide is an error and not a broken file.
-    let first = source.page(PageRequest { limit: AT_ONCE, after: None }).await?;
+    // The first page is read before the answer begins, so that a filter that is too wide is an error and not a broken file.
+    let first = source.page(PageRequest { limit: PORTION, after: None }).await?;
     let rows = stream::try_unfold((source, Some((first, true))), next);
     let headers = [
         (header::CONTENT_TYPE, "text/csv; charset=utf-8"),
@@ -50,8 +51,8 @@ async fn export_dead_letters(
     Ok((headers, Body::from_stream(rows)).into_response())
 }
 
-/// Letters that are read at once: each may have a megabyte.
-const AT_ONCE: i64 = 50;
+/// Dead letters read at once: each may have a megabyte.
+const PORTION: i64 = 50;
 
 struct Source {
     state: AppState,
@@ -70,11 +71,11 @@ impl Source {
 
 type Reading = (Source, Option<(Page<DeadLetter>, bool)>);
 
-/// The page at hand as text, and the one after it.
-async fn next((source, at_hand): Reading) -> Result<Option<(Bytes, Reading)>, std::io::Error> {
-    let Some((page, is_first)) = at_hand else { return Ok(None) };
+/// The current page as text, and the page after it.
+async fn next((source, current): Reading) -> Result<Option<(Bytes, Reading)>, std::io::Error> {
+    let Some((page, is_first)) = current else { return Ok(None) };
     let text = as_text(&page.items, is_first).map_err(std::io::Error::other)?;
-    let following = match page.following(AT_ONCE) {
+    let following = match page.following(PORTION) {
         Some(following) => {
             let following = source.page(following).await;
             Some((following.map_err(|problem| std::io::Error::other(format!("{problem:?}")))?, false))

@@ -1,7 +1,7 @@
-//! A device that has signed in to an account before has tries of its own: whoever guesses at the account from elsewhere, or from the same network,
-//! takes none of them. (OWASP, Device Cookies.)
+//! Device cookies (OWASP): a device that has signed in to an account before has sign-in attempts of its own, so somebody who guesses at the
+//! account's password from elsewhere, or from the same network, uses up none of them.
 //!
-//! The cookie is sealed for one account and opens nothing: it only says that its holder knew the password once.
+//! The cookie is encrypted for one account and gives no access: it only proves that its holder knew the password once.
 
 use crate::middleware::is_https;
 use axum::http::HeaderMap;
@@ -15,13 +15,13 @@ const OVER_HTTPS: &str = "__Host-headgate-device";
 const OVER_HTTP: &str = "headgate-device";
 
 /// The device of a request, if it has signed in to the account before.
-pub(super) fn known(headers: &HeaderMap, email: &str, key: &MasterKey) -> Option<Uuid> {
+pub(super) fn device_of(headers: &HeaderMap, email: &str, key: &MasterKey) -> Option<Uuid> {
     let jar = CookieJar::from_headers(headers);
     let sealed = URL_SAFE_NO_PAD.decode(jar.get(name(headers))?.value()).ok()?;
     Uuid::from_slice(&key.open(place(email), &sealed).ok()?.into_exposed()).ok()
 }
 
-/// The cookie by which the device is known the next time. None: it could not be sealed.
+/// The cookie that identifies the device next time; `None` if it could not be encrypted.
 pub(super) fn cookie(
     headers: &HeaderMap,
     email: &str,
@@ -42,7 +42,7 @@ fn name(headers: &HeaderMap) -> &'static str {
     if is_https(headers) { OVER_HTTPS } else { OVER_HTTP }
 }
 
-/// It opens for its own account alone.
+/// Where the sealed device belongs: it decrypts for its own account only.
 fn place(email: &str) -> Place {
     let digest: [u8; 32] = Sha256::digest(email.to_lowercase()).into();
     let mut row = [0; 16];
@@ -56,14 +56,14 @@ mod tests {
     use axum::http::{HeaderValue, header};
 
     #[test]
-    fn a_device_is_known_to_the_account_it_signed_in_to() {
+    fn a_device_is_recognised_for_the_account_it_signed_in_to() {
         let (key, device) = (MasterKey::generate(), Uuid::now_v7());
         let cookie = cookie(&HeaderMap::new(), "Ada@example.test", device, &key).unwrap();
         let pair = format!("{}={}", cookie.name(), cookie.value());
         let headers = HeaderMap::from_iter([(header::COOKIE, HeaderValue::from_str(&pair).unwrap())]);
-        assert_eq!(known(&headers, "ada@example.test", &key), Some(device));
-        assert_eq!(known(&headers, "eve@example.test", &key), None);
-        assert_eq!(known(&headers, "ada@example.test", &MasterKey::generate()), None);
-        assert_eq!(known(&HeaderMap::new(), "ada@example.test", &key), None);
+        assert_eq!(device_of(&headers, "ada@example.test", &key), Some(device));
+        assert_eq!(device_of(&headers, "eve@example.test", &key), None);
+        assert_eq!(device_of(&headers, "ada@example.test", &MasterKey::generate()), None);
+        assert_eq!(device_of(&HeaderMap::new(), "ada@example.test", &key), None);
     }
 }

@@ -1,5 +1,5 @@
-//! `/api/openapi.json` and `/api/docs`: the document, and Swagger UI to read it with. All files are in the binary: it works offline, and
-//! under a content security policy without `unsafe-inline`.
+//! `/api/openapi.json` and `/api/docs`: the document, and Swagger UI to read it. All files are in the binary, so it works offline and under a
+//! content security policy without `unsafe-inline`.
 
 use super::problem::Problem;
 use axum::{
@@ -16,7 +16,7 @@ use utoipa::openapi::OpenApi;
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; \
                       connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// Links are relative: the page may lie behind any prefix.
+/// Links are relative, because the page may be served below any prefix.
 const PAGE: &str = r#"<!doctype html>
 <html lang="en">
 <head>

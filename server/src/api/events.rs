@@ -1,4 +1,4 @@
-//! `/events`: one event or up to 1,000, plain or as CloudEvents 1.0 JSON. All or none of a request is stored.
+//! `/events`: one event or up to 1,000, plain or as CloudEvents 1.0 JSON.
 
 use super::{
     extract::{Can, Many, OneOrMany, Produce, Trace, document, media_type, typed},
@@ -20,22 +20,22 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(accept_events))
 }
 
-/// Takes in changes of records: one event, or an array of up to 1,000. All or none of a request is stored.
+/// Accepts changes of records: one event, or an array of up to 1,000. All or none of a request is stored.
 ///
-/// Numbers keep their worth: an integer that 64 bits do not hold is refused (send it as a string), a number with a fraction or an exponent is
-/// the double nearest to it, and every receiver gets the shortest text of that double. Numbers of the same worth (`5` and `5.0`, `0` and
-/// `-0.0`) are no change.
+/// Numbers keep their value: an integer that does not fit into 64 bits is refused (send it as a string), a number with a fraction or an exponent
+/// becomes the nearest double, and every receiver gets the shortest text of that double. Numbers of the same value (`5` and `5.0`, `0` and
+/// `-0.0`) are not a change.
 ///
 /// CloudEvents 1.0: `subject` is `record_type/record_id`, `data` the attributes, `time` when it happened; the extension `appid` names the
-/// app (a key that is bound to one needs none), `correlationid` ties together what belongs together.
+/// app (not needed with a key that is bound to one), `correlationid` is the correlation id.
 #[utoipa::path(post, path = "/events", tag = "Events",
     request_body(content(
         (OneOrMany<Event> = "application/json"),
         (cloud_events::CloudEvent = "application/cloudevents+json"),
         (Vec<cloud_events::CloudEvent> = "application/cloudevents-batch+json"),
     )),
-    params(("traceparent" = Option<String>, Header, description = "W3C Trace Context: requests that follow from these events go on in this trace, each attempt \
-        with a parent id of its own, and keep its sampled flag. One that is malformed is ignored, and so is `tracestate`.")),
+    params(("traceparent" = Option<String>, Header, description = "W3C Trace Context: requests that result from these events continue this trace, each attempt \
+        with a parent id of its own, and keep its sampled flag. A malformed header is ignored, and so is `tracestate`.")),
     responses((status = 202, body = Accepted)))]
 async fn accept_events(
     actor: Can<Produce>,

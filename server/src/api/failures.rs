@@ -1,4 +1,4 @@
-//! `/failures`: what waits to be tried again and what was given up, by cause.
+//! `/failures`: jobs that wait for a retry and dead letters, by cause.
 
 use super::{
     bulk,
@@ -34,8 +34,10 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
         .routes(routes!(tell_failure))
 }
 
-/// Failures by cause, whichever integration: those with most jobs first; of those that are `over`, the last failed first. Counted as it happens and
-/// added up every second. With `app_id` or `integration_id` every number is theirs alone. Groups that are over stay for 7 days.
+/// Lists failures by cause across integrations, those with the most jobs first; of those that are `over`, the most recently failed first.
+///
+/// Counted as failures happen and summed every second. With `app_id` or `integration_id` every number is of that app or integration only. Groups
+/// that are over are kept for 7 days.
 #[utoipa::path(get, path = "/failures", tag = "Failures", params(FailureFilter, PageParams),
     responses((status = 200, body = Page<FailureGroup>)))]
 async fn list_failures(
@@ -47,18 +49,17 @@ async fn list_failures(
     Ok(Answer(shown(&state, &actor, page).await?))
 }
 
-/// Whose share of a group is told.
 #[derive(Clone, Copy, Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
 struct ShareParams {
-    /// What one app has of it.
+    /// Only this app's share of the group.
     app_id: Option<AppId>,
-    /// What one integration has of it.
+    /// Only this integration's share of the group.
     integration_id: Option<IntegrationId>,
 }
 
-/// One group: its cause in plain words, what helps, and which integrations are affected.
+/// Returns a failure group: its cause in plain words, what helps, and which integrations are affected.
 #[utoipa::path(get, path = "/failures/{fingerprint}", tag = "Failures", params(ShareParams),
     responses((status = 200, body = FailureDetail)))]
 async fn get_failure(
@@ -73,8 +74,9 @@ async fn get_failure(
     Ok(Answer(shown(&state, &actor, detail).await?))
 }
 
-/// Requeues everything of the group that waits to be tried again or was given up, with all attempts anew: as `POST /jobs/bulk` with its
-/// `fingerprint`. Up to 100 at once (200); more in the background (202).
+/// Requeues all jobs of the group that wait for a retry or are dead letters, with all their attempts again.
+///
+/// The same as `POST /jobs/bulk` with its `fingerprint`. Up to 100 are done at once (200); more in the background (202).
 #[utoipa::path(post, path = "/failures/{fingerprint}/retry", tag = "Failures", request_body = Option<RetryFailure>,
     responses((status = 200, body = inline(bulk::Answered)), (status = 202, body = BulkStarted)))]
 async fn retry_failure(
@@ -86,7 +88,7 @@ async fn retry_failure(
     Ok(bulk::answer(state.steering().retry_failure(&actor, cause, retry).await?))
 }
 
-/// Puts a group aside until a time, at most 90 days ahead. Its jobs are tried again meanwhile as before.
+/// Snoozes a group until a time at most 90 days ahead. Meanwhile its jobs are retried as before.
 #[utoipa::path(post, path = "/failures/{fingerprint}/snooze", tag = "Failures", request_body = SnoozeFailure,
     responses((status = 200, body = FailureGroup)))]
 async fn snooze_failure(
@@ -99,7 +101,7 @@ async fn snooze_failure(
     marked(&state, &actor, cause, Mark::Snooze(snooze.until)).await
 }
 
-/// Says that the cause is mended. The next failure by it opens the group again.
+/// Marks the cause as fixed. The next failure by it reopens the group.
 #[utoipa::path(post, path = "/failures/{fingerprint}/fix", tag = "Failures", responses((status = 200, body = FailureGroup)))]
 async fn fix_failure(
     actor: Can<SteerJobs>,
@@ -109,7 +111,7 @@ async fn fix_failure(
     marked(&state, &actor, cause, Mark::Fix).await
 }
 
-/// Takes back that a group was put aside or mended.
+/// Reopens a group that was snoozed or marked as fixed.
 #[utoipa::path(post, path = "/failures/{fingerprint}/reopen", tag = "Failures", responses((status = 200, body = FailureGroup)))]
 async fn reopen_failure(
     actor: Can<SteerJobs>,
@@ -119,8 +121,9 @@ async fn reopen_failure(
     marked(&state, &actor, cause, Mark::Reopen).await
 }
 
-/// Tells the customers of the affected integrations something in plain words; null takes it back. They see it in the integration's
-/// `status` (`notes`) as long as jobs fail by this cause and it is not said to be mended.
+/// Sets a note in plain words for the apps of the affected integrations; null removes it.
+///
+/// They see it in the integration's `status` (`notes`) as long as jobs fail by this cause and it is not marked as fixed.
 #[utoipa::path(post, path = "/failures/{fingerprint}/tell", tag = "Failures", request_body = SetFailureNote,
     responses((status = 200, body = FailureNoteResult)))]
 async fn tell_failure(

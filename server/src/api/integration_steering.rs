@@ -1,4 +1,4 @@
-//! `/integrations/{id}/…`: pause, resume, the circuit breaker, a new secret, a test, a re-sync.
+//! `/integrations/{id}/…`: pause, resume, circuit breaker, secret rotation, test, re-sync.
 
 use super::{
     extract::{Can, Configure, Id, Json, ListQuery, NoFilter, OptionalJson, PageParams, Read, Resync},
@@ -33,15 +33,15 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
         .routes(routes!(start_resync))
 }
 
-/// `POST /integrations/{id}/pause`, which may also be empty.
+/// The body of `POST /integrations/{id}/pause`, which may be empty.
 #[derive(Clone, Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Pause {
-    /// Shown wherever the integration is, up to 500 characters.
+    /// Shown wherever the integration is shown, up to 500 characters.
     reason: Option<String>,
 }
 
-/// What came back of a test, beside the integration.
+/// The result of a test, together with the integration.
 #[derive(Serialize, ToSchema)]
 struct TestAnswer {
     #[serde(flatten)]
@@ -50,11 +50,11 @@ struct TestAnswer {
     is_success: bool,
     /// HTTP status of the answer; null when none came.
     response_status: Option<u16>,
-    /// The beginning of the answer, made safe.
+    /// The beginning of the answer, sanitised.
     response_excerpt: Option<String>,
     /// Why no answer came, or what an answer other than 2xx means.
     error_message: Option<String>,
-    /// From begin to end.
+    /// How long the request took, in milliseconds.
     duration_ms: i64,
     /// The header `webhook-id` of the sample.
     webhook_id: String,
@@ -62,15 +62,17 @@ struct TestAnswer {
     webhook_timestamp: String,
     /// The header `webhook-signature` of the sample: two while the secret rotates.
     webhook_signature: String,
-    /// The very bytes that were signed.
+    /// The exact bytes that were signed.
     body: String,
 }
 
-/// Pauses, resumes or limits many integrations: those named by `ids`, or those that fit `filter`, at most 1,000. Each is changed by itself, with
-/// its line of the audit log; one that cannot be, or is so already, is told in `skipped` and keeps no other from it. `dry_run` only counts.
+/// Pauses, resumes or limits many integrations: those in `ids`, or those that match `filter`, at most 1,000.
 ///
-/// `set_limit` gives each the `rate_limit`, `clear_limit` takes it away; integrations that share a `rate_limit_key` get it together. An empty
-/// filter, more than 1,000 that fit, and a limit that goes with another action are 422.
+/// Each is changed by itself, with its own entry in the audit log; one that cannot be changed, or is in that state already, is listed in `skipped`
+/// and does not affect the others. `dry_run` only counts.
+///
+/// `set_limit` gives each the `rate_limit`, `clear_limit` removes it; integrations that share a `rate_limit_key` get it together. An empty
+/// filter, more than 1,000 matches, and a limit with another action are 422.
 #[utoipa::path(post, path = "/integrations/bulk", tag = "Integrations", request_body = NewIntegrationBulk,
     responses((status = 200, body = IntegrationBulkOutcome)))]
 async fn bulk_integrations(
@@ -82,7 +84,7 @@ async fn bulk_integrations(
     Ok(Answer(state.steering().bulk_integrations(&actor, &NewIntegrationBulk { reason, ..bulk }).await?))
 }
 
-/// Pauses an integration: its jobs are collected and wait.
+/// Pauses an integration: its jobs are still accepted and wait.
 #[utoipa::path(post, path = "/integrations/{id}/pause", tag = "Integrations", request_body = Option<Pause>,
     responses((status = 200, body = Integration)))]
 async fn pause_integration(
@@ -109,12 +111,14 @@ async fn resume_integration(
     Ok(Answer(state.steering().resume_integration(&actor, id).await?))
 }
 
-/// Steers the circuit breaker of an integration: `probe` lets its probes through now, also before the end of a hold; `close` lets everything
-/// run again at once; `hold` keeps it open until a time, whatever the external system answers.
+/// Controls the circuit breaker of an integration.
 ///
-/// Jobs wait where they are while it is open, and no attempt is counted. A `probe` of one that is not open, and a `close` of one that is
-/// closed, change nothing and answer 200 too. Other words, a hold without `until`, in the past or of more than 30 days, and an `until` that
-/// goes with no hold are 422 at `/action` or `/until`.
+/// `probe` lets its probes through now, even before the end of a hold; `close` lets everything run again at once; `hold` keeps it open until a
+/// time, whatever the external system answers.
+///
+/// While it is open, jobs wait where they are and no attempt is counted. A `probe` of a breaker that is not open, and a `close` of one that is
+/// closed, change nothing and answer 200 too. Unknown actions, a hold without `until`, with one in the past or more than 30 days ahead, and an
+/// `until` without a hold are 422 at `/action` or `/until`.
 #[utoipa::path(post, path = "/integrations/{id}/breaker", tag = "Integrations", request_body = BreakerOrder,
     responses((status = 200, body = Integration)))]
 async fn steer_breaker(
@@ -126,7 +130,7 @@ async fn steer_breaker(
     Ok(Answer(state.steering().control_breaker(&actor, id, order).await?))
 }
 
-/// Every change of an integration's circuit breaker of the last 30 days, newest first: by the engine, or by whom.
+/// Lists the changes of an integration's circuit breaker in the last 30 days, newest first, each with who made it (the engine or an actor).
 #[utoipa::path(get, path = "/integrations/{id}/breaker/flips", tag = "Integrations", params(PageParams),
     responses((status = 200, body = Page<BreakerFlip>)))]
 async fn list_breaker_flips(
@@ -139,7 +143,7 @@ async fn list_breaker_flips(
     Ok(Answer(shown(&state, &actor, page).await?))
 }
 
-/// Makes a new signing secret, shown this once. For 24 hours requests carry both signatures.
+/// Creates a new signing secret. Only this answer shows it. For 24 hours requests carry both signatures.
 #[utoipa::path(post, path = "/integrations/{id}/rotate-secret", tag = "Integrations",
     responses((status = 200, body = IntegrationWithSecret)))]
 async fn rotate_secret(
@@ -150,7 +154,7 @@ async fn rotate_secret(
     Ok(Answer(state.steering().rotate_secret(&actor, id).await?))
 }
 
-/// Sends one signed sample now, past queue and limits, and answers with what came back.
+/// Sends a signed sample now, bypassing queue and limits, and returns what the external system answered.
 #[utoipa::path(post, path = "/integrations/{id}/test", tag = "Integrations", responses((status = 200, body = TestAnswer)))]
 async fn test_integration(
     actor: Can<Configure>,
@@ -172,10 +176,10 @@ async fn test_integration(
     }))
 }
 
-/// Sends the catalog again, or a part of it. 409 while one of the same scope runs; 429 with `retry-after` inside the cool-down.
+/// Starts a re-sync: sends the catalog again, or a part of it. 409 while one of the same scope runs; 429 with `retry-after` during the cool-down.
 #[utoipa::path(post, path = "/integrations/{id}/resync", tag = "Re-syncs", request_body = Option<NewResync>,
-    responses((status = 202, body = ResyncStarted), (status = 429, description = "Inside the cool-down: see retry-after.", headers(("retry-after" = i64, description = "Seconds to wait."))),
-        (status = 409, description = "One of the same scope runs (`resync-running`), or there is nothing it could send to.")))]
+    responses((status = 202, body = ResyncStarted), (status = 429, description = "During the cool-down: see retry-after.", headers(("retry-after" = i64, description = "Seconds to wait."))),
+        (status = 409, description = "A re-sync of the same scope runs (`resync-running`), or the integration is external (`external`) or switched off (`disabled`).")))]
 async fn start_resync(
     actor: Can<Resync>,
     State(state): State<AppState>,

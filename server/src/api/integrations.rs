@@ -1,9 +1,9 @@
-//! `/integrations`: made, found, changed, deleted. What is done with one stands in `integration_steering`.
+//! `/integrations`: create, read, change, delete. Actions on one are in `integration_steering`.
 
 use super::{
     apps::{DeleteParams, deleted},
     extract::{Can, Configure, Id, IfMatch, Json, ListQuery, PageParams, Query, Read},
-    in_parts::in_parts,
+    read_in_parts::read_in_parts,
     masked::shown,
     problem::Problem,
     tagged::Tagged,
@@ -31,29 +31,27 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
         .routes(routes!(list_sent))
 }
 
-/// What the list is narrowed to.
 #[derive(Clone, Copy, Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
 struct IntegrationParams {
-    /// Of one app.
+    /// Only integrations of this app.
     app_id: Option<AppId>,
-    /// In one state.
+    /// Only integrations in this state.
     state: Option<IntegrationState>,
 }
 
-/// What the list of sent records is narrowed to.
 #[derive(Clone, Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
 struct SentParams {
-    /// Of one type.
+    /// Only records of this type.
     record_type: Option<String>,
-    /// One record.
+    /// Only records with this id.
     record_id: Option<String>,
 }
 
-/// Integrations, newest first.
+/// Lists integrations, newest first.
 #[utoipa::path(get, path = "/integrations", tag = "Integrations", params(IntegrationParams, PageParams),
     responses((status = 200, body = Page<Integration>)))]
 async fn list_integrations(
@@ -66,10 +64,10 @@ async fn list_integrations(
     Ok(Answer(shown(&state, &actor, page).await?))
 }
 
-/// Makes an integration. The answer shows its signing secret this once. It starts empty until records change or a re-sync is asked for.
+/// Creates an integration. Only this answer shows its signing secret. Nothing is sent until records change or a re-sync is started.
 ///
-/// Integrations of an app with the same `rate_limit_key` share one limit: whoever comes later leaves `rate_limit` out, or gives the same;
-/// another one is 422 at `/rate_limit`.
+/// Integrations of an app with the same `rate_limit_key` share one limit: later ones leave `rate_limit` out or give the same; a different one is
+/// 422 at `/rate_limit`.
 #[utoipa::path(post, path = "/integrations", tag = "Integrations", request_body = NewIntegration,
     responses((status = 201, body = IntegrationWithSecret)))]
 async fn create_integration(
@@ -81,7 +79,7 @@ async fn create_integration(
     Ok((StatusCode::CREATED, Tagged(made)))
 }
 
-/// One integration.
+/// Returns an integration.
 #[utoipa::path(get, path = "/integrations/{id}", tag = "Integrations", responses((status = 200, body = Integration)))]
 async fn get_integration(
     actor: Can<Read>,
@@ -91,12 +89,13 @@ async fn get_integration(
     Ok(Tagged(shown(&state, &actor, state.delivery.integration(actor.scope(), id).await?).await?))
 }
 
-/// Changes an integration: what is absent stays; what is null becomes what it is when a new integration leaves it out (`max_concurrency` 50,
-/// `timeout_ms`, `max_attempts` and `retry_schedule` the deployment's defaults, no limit, all record types, no headers). `name`, `endpoint_url`
-/// and `state` cannot be null (422).
+/// Changes an integration. Fields that are absent stay as they are.
 ///
-/// With a `rate_limit_key`, a new `rate_limit` holds for all integrations of the app that share it. A new key without a `rate_limit` takes
-/// over the limit the key has.
+/// Null resets a field to what a new integration without it has (`max_concurrency` 50; `timeout_ms`, `max_attempts` and `retry_schedule` the
+/// deployment's defaults; no limit, all record types, no headers). `name`, `endpoint_url` and `state` cannot be null (422).
+///
+/// With a `rate_limit_key`, a new `rate_limit` applies to all integrations of the app that share the key. A new key without a `rate_limit` takes
+/// the limit the key has.
 #[utoipa::path(patch, path = "/integrations/{id}", tag = "Integrations", request_body = IntegrationChanges,
     responses((status = 200, body = Integration)))]
 async fn update_integration(
@@ -110,12 +109,14 @@ async fn update_integration(
     Ok(Tagged(state.steering().update_integration(&actor, id, &changes).await?))
 }
 
-/// Deletes an integration and what is known of its copy of the catalog. Live jobs stand against it (409) unless they are called off. From the answer
-/// on nothing of it is accepted, sent or shown; what cannot be deleted at once goes in the background.
+/// Deletes an integration and its sent state.
+///
+/// Live jobs prevent it (409) unless `cancel_jobs` is set. Once this has answered, nothing of the integration is accepted, sent or shown; what
+/// cannot be deleted at once is deleted in the background.
 #[utoipa::path(delete, path = "/integrations/{id}", tag = "Integrations", params(DeleteParams),
-    responses((status = 204, description = "Nothing is left of it."),
-        (status = 202, body = DeletionStarted, description = "What is left of it goes in the background."),
-        (status = 409, description = "Live jobs stand against it (`live-jobs`); the built-in integration stays (`built-in`).")))]
+    responses((status = 204, description = "Deleted."),
+        (status = 202, body = DeletionStarted, description = "The rest of it is deleted in the background."),
+        (status = 409, description = "It has live jobs (`live-jobs`), or is the built-in integration, which cannot be deleted (`built-in`).")))]
 async fn delete_integration(
     actor: Can<Configure>,
     State(state): State<AppState>,
@@ -123,10 +124,10 @@ async fn delete_integration(
     Query(params): Query<DeleteParams>,
     if_match: IfMatch,
 ) -> Result<Response, Problem> {
-    Ok(deleted(state.steering().delete_integration(&actor, id, &params.of(if_match)).await?))
+    Ok(deleted(state.steering().delete_integration(&actor, id, &params.with_if_match(if_match)).await?))
 }
 
-/// How it is doing: what a customer may see. Counts are read at the call.
+/// Returns how an integration is doing, as its app may see it. Counts are read at the time of the call.
 #[utoipa::path(get, path = "/integrations/{id}/status", tag = "Integrations", responses((status = 200, body = SyncStatus)))]
 async fn get_status(
     actor: Can<Read>,
@@ -136,7 +137,7 @@ async fn get_status(
     Ok(Answer(shown(&state, &actor, state.delivery.status(actor.scope(), id).await?).await?))
 }
 
-/// The data last sent, per record, in the order of type and id. Secrets in it read `[masked]` unless the key's role is operator.
+/// Lists the data last sent, per record, ordered by type and id. Secrets in it read `[masked]` unless the key's role is operator.
 #[utoipa::path(get, path = "/integrations/{id}/sent", tag = "Integrations", params(SentParams, PageParams),
     responses((status = 200, body = Page<SentRecord>)))]
 async fn list_sent(
@@ -150,7 +151,7 @@ async fn list_sent(
     let app_id = state.delivery.integration(actor.scope(), id).await?.app_id;
     let (lists, scope) = (&state.lists(), actor.scope());
     let filter = &filter;
-    let page = in_parts(query.page, |page| async move { lists.sent(scope, id, filter, &page).await }).await?;
+    let page = read_in_parts(query.page, |page| async move { lists.sent(scope, id, filter, &page).await }).await?;
     let (_, page) = shown(&state, &actor, (app_id, page)).await?;
     Ok(Answer(page))
 }

@@ -5,8 +5,8 @@ use super::{
     extract::{
         Can, Configure, Id, Json, ListQuery, Many, OneOrMany, PageParams, Produce, ReadJobs, SteerJobs, Trace,
     },
-    in_parts::in_parts,
-    masked::{askable, shown},
+    read_in_parts::read_in_parts,
+    masked::{permitted_filter, shown},
     problem::Problem,
 };
 use crate::state::AppState;
@@ -38,34 +38,34 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
         .routes(routes!(edit_job))
 }
 
-/// What became of the jobs, in the order they were sent.
+/// The outcome of each job, in the order of the request.
 #[derive(Serialize, ToSchema)]
 struct Enqueued {
-    /// One for each job of the request.
+    /// One item for each job of the request.
     items: Vec<EnqueuedJob>,
 }
 
-/// Jobs in every state, newest first; finished ones of the last 24 hours unless `created_after` says otherwise.
+/// Lists jobs in every state, newest first; finished ones only of the last 24 hours unless `created_after` says otherwise.
 ///
-/// Values whose names say that they are secret (`password`, `apiKey`, `card_number`) and fields that the deployment or an integration of the
-/// app marks read `[masked]` in payloads, results, errors and answers, unless the key's role is operator or producer.
+/// Values whose names suggest a secret (`password`, `apiKey`, `card_number`) and fields that the deployment or an integration of the app marks
+/// as masked read `[masked]` in payloads, results, errors and answers, unless the key's role is operator or producer.
 #[utoipa::path(get, path = "/jobs", tag = "Jobs", params(JobFilter, PageParams), responses((status = 200, body = Page<Job>)))]
 async fn list_jobs(
     actor: Can<ReadJobs>,
     State(state): State<AppState>,
     query: ListQuery<JobFilter>,
 ) -> Result<Answer<Page<Job>>, Problem> {
-    let filter = askable(&state, &actor, &query.filter).await?;
+    let filter = permitted_filter(&state, &actor, &query.filter).await?;
     let read = |page| job_lists::list(&state.console_pool, actor.scope(), &filter, page);
-    let page = in_parts(query.page, read).await?;
+    let page = read_in_parts(query.page, read).await?;
     Ok(Answer(shown(&state, &actor, page).await?))
 }
 
-/// Makes one job, or an array of up to 1,000; all or none. A job whose deduplication id waits already is folded into that one.
+/// Creates one job, or an array of up to 1,000; all or none. A job whose deduplication id is waiting already is folded into the waiting one.
 #[utoipa::path(post, path = "/jobs", tag = "Jobs",
     request_body = OneOrMany<NewJob>,
-    params(("traceparent" = Option<String>, Header, description = "W3C Trace Context: requests of these jobs go on in this trace, each attempt \
-        with a parent id of its own, and keep its sampled flag. One that is malformed is ignored, and so is `tracestate`.")),
+    params(("traceparent" = Option<String>, Header, description = "W3C Trace Context: requests of these jobs continue this trace, each attempt \
+        with a parent id of its own, and keep its sampled flag. A malformed header is ignored, and so is `tracestate`.")),
     responses((status = 201, body = Enqueued)))]
 async fn create_jobs(
     actor: Can<Produce>,
@@ -88,8 +88,10 @@ async fn create_jobs(
     Ok((StatusCode::CREATED, Answer(Enqueued { items })))
 }
 
-/// Requeues or cancels many: `ids`, or all that match a filter. Up to 100 at once (200); more in the background (202). A job that is being
-/// processed counts as changed when its worker was asked to let go of it: see `POST /jobs/{id}/cancel`.
+/// Requeues or cancels many jobs: `ids`, or all that match a filter.
+///
+/// Up to 100 are done at once (200); more in the background (202). A job that is being processed counts as changed once its worker was asked to
+/// stop: see `POST /jobs/{id}/cancel`.
 #[utoipa::path(post, path = "/jobs/bulk", tag = "Jobs", request_body(content = ref("#/components/schemas/NewJobBulk"), content_type = "application/json"),
     responses((status = 200, body = inline(bulk::Answered)), (status = 202, body = BulkStarted)))]
 async fn bulk_jobs(
@@ -100,7 +102,7 @@ async fn bulk_jobs(
     bulk::start(&state, &actor, BulkSubject::Jobs, new).await
 }
 
-/// One job with its attempts. Secrets in it read `[masked]` unless the key's role is operator or producer.
+/// Returns a job with its attempts. Secrets in it read `[masked]` unless the key's role is operator or producer.
 #[utoipa::path(get, path = "/jobs/{id}", tag = "Jobs", responses((status = 200, body = JobDetail)))]
 async fn get_job(
     actor: Can<ReadJobs>,
@@ -110,7 +112,7 @@ async fn get_job(
     Ok(Answer(shown(&state, &actor, jobs::get(&state.pool, actor.scope(), id).await?).await?))
 }
 
-/// Why a job is not running, or when it will.
+/// Explains why a job is not running, or when it will run.
 #[utoipa::path(get, path = "/jobs/{id}/explain", tag = "Jobs", responses((status = 200, body = Explanation)))]
 async fn explain_job(
     actor: Can<ReadJobs>,
@@ -120,7 +122,7 @@ async fn explain_job(
     Ok(Answer(explain::explain(&state.pool, actor.scope(), id).await?))
 }
 
-/// Puts a dead or cancelled job back into the queue, with its id and all attempts anew.
+/// Puts a failed or cancelled job back into the queue, with the same id and all its attempts again.
 #[utoipa::path(post, path = "/jobs/{id}/requeue", tag = "Jobs", responses((status = 200, body = Job)))]
 async fn requeue_job(
     actor: Can<SteerJobs>,
@@ -130,13 +132,12 @@ async fn requeue_job(
     Ok(Answer(shown(&state, &actor, state.steering().requeue_job(&actor, id).await?).await?))
 }
 
-/// Calls a live job off.
+/// Cancels a live job.
 ///
-/// One that is being processed is stopped by its worker, which takes milliseconds: the answer comes once it has, after 2 seconds at the
-/// latest. If the worker has not let go of it by then, the answer is the job as it is, `processing` with `cancel_requested_at`: it keeps its
-/// deduplication id and serialize key until it ends, so that no other attempt begins beside it, and no further attempt follows. It ends as
-/// `cancelled`, with what it failed with among its attempts; what had completed by then is `completed`. Asking again changes nothing. A job
-/// that has ended is 409.
+/// A job that is being processed is stopped by its worker, which takes milliseconds; the answer waits for that, 2 seconds at most. If the worker
+/// has not stopped by then, the answer is the job as it is, `processing` with `cancel_requested_at`: it keeps its deduplication id and serialize
+/// key until it ends, so that no other attempt begins at the same time, and no further attempt follows. It ends as `cancelled`, with its failure
+/// among its attempts, or as `completed` if it had completed by then. Asking again changes nothing. A job that has ended is 409.
 #[utoipa::path(post, path = "/jobs/{id}/cancel", tag = "Jobs", responses((status = 200, body = Job)))]
 async fn cancel_job(
     actor: Can<SteerJobs>,
@@ -146,7 +147,7 @@ async fn cancel_job(
     Ok(Answer(shown(&state, &actor, state.steering().cancel_job(&actor, id).await?).await?))
 }
 
-/// What a failed job is to send instead.
+/// What a failed job sends instead.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct NewPayload {
@@ -155,9 +156,10 @@ struct NewPayload {
     payload: Value,
 }
 
-/// Gives a failed job another payload and puts it back into the queue, with its id and all attempts anew. The audit log keeps both payloads,
-/// their secrets masked. 409 for a job that has not failed, that follows a record (what it sends is computed from that), or that another job
-/// of its deduplication id would take over.
+/// Gives a failed job another payload and puts it back into the queue, with the same id and all its attempts again.
+///
+/// The audit log keeps both payloads, with secrets masked. 409 for a job that has not failed, that follows a record (what it sends is computed
+/// from the record), or that would be folded into another job with its deduplication id.
 #[utoipa::path(post, path = "/jobs/{id}/edit", tag = "Jobs", request_body = NewPayload, responses((status = 200, body = Job)))]
 async fn edit_job(
     actor: Can<Configure>,

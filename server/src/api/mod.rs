@@ -1,6 +1,6 @@
-//! The REST API under `/api/v1`: one file per resource, each handler extracts, calls one function, answers.
+//! The REST API under `/api/v1`: one file per resource; each handler extracts, calls one function, answers.
 //!
-//! The OpenAPI document is generated from the same declarations that make the routes, so neither can exist without the other.
+//! The OpenAPI document is generated from the declarations that make the routes, so neither can exist without the other.
 #![expect(unused_qualifications, reason = "utoipa's macros write whole paths")]
 
 pub mod extract;
@@ -18,7 +18,7 @@ mod device;
 mod docs;
 mod events;
 mod failures;
-mod in_parts;
+mod read_in_parts;
 mod integration_steering;
 mod integrations;
 mod jobs;
@@ -40,7 +40,7 @@ pub use openapi::document;
 
 use crate::{
     middleware::{KeyedCalls, by_key, idempotent, unpacked},
-    replica::tell_lag,
+    replica::lag_header,
     state::AppState,
 };
 use axum::{
@@ -53,7 +53,7 @@ use axum::{
 use problem::Problem;
 use utoipa_axum::router::OpenApiRouter;
 
-/// `/api/v1/…`, `/api/openapi.json`, `/api/docs`, and the console's sign-in endpoints. To be wrapped by
+/// `/api/v1/…`, `/api/openapi.json`, `/api/docs`, and the console's sign-in endpoints. The caller wraps it with
 /// [`crate::middleware::around`].
 pub fn router(state: &AppState) -> Router {
     let (v1, openapi) = openapi::finish(resources(), &state.settings.base_path);
@@ -64,16 +64,16 @@ pub fn router(state: &AppState) -> Router {
         .layer(from_fn_with_state(keyed, idempotent))
         .layer(from_fn(unpacked))
         .layer(from_fn_with_state(state.clone(), by_key))
-        // After the layers: a path that does not exist says so without asking who wants to know.
+        // After the layers: a path that does not exist is 404 without authentication.
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
-        .layer(from_fn_with_state(state.clone(), tell_lag))
+        .layer(from_fn_with_state(state.clone(), lag_header))
         .layer(from_fn(no_store))
         .with_state(state.clone());
     Router::new().nest("/api/v1", v1).nest("/api", docs::router(&openapi)).merge(sign_in::router(state))
 }
 
-/// Every resource with its routes, paths relative to `/api/v1`.
+/// Every resource, with paths relative to `/api/v1`.
 fn resources() -> OpenApiRouter<AppState> {
     openapi::empty()
         .merge(apps::router())
@@ -98,7 +98,7 @@ fn resources() -> OpenApiRouter<AppState> {
         .merge(users::router())
 }
 
-/// Answers of the API are for the one who asked.
+/// Answers of the API depend on who asks, so no cache may keep them.
 async fn no_store(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));

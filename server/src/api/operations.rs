@@ -1,4 +1,4 @@
-//! `/operations`: what goes on in the background: bulk actions, deletions of apps and integrations.
+//! `/operations`: bulk actions, and deletions of apps and integrations, that run in the background.
 
 use super::{
     extract::{Can, Id, ListQuery, NoFilter, PageParams, Read, SteerJobs},
@@ -25,7 +25,7 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
         .routes(routes!(undo_operation))
 }
 
-/// Bulk actions, and deletions of apps and integrations, newest first.
+/// Lists bulk actions, and deletions of apps and integrations, newest first.
 #[utoipa::path(get, path = "/operations", tag = "Operations", params(PageParams),
     responses((status = 200, body = Page<Operation>)))]
 async fn list_operations(
@@ -37,7 +37,7 @@ async fn list_operations(
     Ok(Answer(shown(&state, &actor, page).await?))
 }
 
-/// One of them and how far it is. Nothing stops or takes back a deletion: its steps answer 409.
+/// Returns an operation and its progress. A deletion cannot be paused, aborted or undone (409).
 #[utoipa::path(get, path = "/operations/{id}", tag = "Operations", responses((status = 200, body = Operation)))]
 async fn get_operation(
     actor: Can<Read>,
@@ -47,7 +47,7 @@ async fn get_operation(
     Ok(Answer(shown(&state, &actor, operations::get(&state.pool, actor.scope(), id).await?).await?))
 }
 
-/// Stops it until it is resumed.
+/// Pauses an operation until it is resumed.
 #[utoipa::path(post, path = "/operations/{id}/pause", tag = "Operations", responses((status = 200, body = Operation)))]
 async fn pause_operation(
     actor: Can<SteerJobs>,
@@ -57,7 +57,7 @@ async fn pause_operation(
     Ok(Answer(state.steering().steer_operation(&actor, id, OperationStep::Pause).await?))
 }
 
-/// Lets it go on, or ends its hold.
+/// Resumes an operation, or ends its hold.
 #[utoipa::path(post, path = "/operations/{id}/resume", tag = "Operations", responses((status = 200, body = Operation)))]
 async fn resume_operation(
     actor: Can<SteerJobs>,
@@ -67,7 +67,7 @@ async fn resume_operation(
     Ok(Answer(state.steering().steer_operation(&actor, id, OperationStep::Resume).await?))
 }
 
-/// Stops it for good; what is done stays done.
+/// Stops an operation for good; what it has done is kept.
 #[utoipa::path(post, path = "/operations/{id}/abort", tag = "Operations", responses((status = 200, body = Operation)))]
 async fn abort_operation(
     actor: Can<SteerJobs>,
@@ -77,9 +77,11 @@ async fn abort_operation(
     Ok(Answer(state.steering().steer_operation(&actor, id, OperationStep::Abort).await?))
 }
 
-/// Stops it for good, if it goes on, and takes back what it changed: an operation of its own (`undone_by`). For 24 hours; 409 when nothing is
-/// left to take back. Requeued jobs go back to where they were if nobody tried them since and no newer change is in them; cancelled ones come
-/// back with their attempts and their wait; purged dead letters come out of the bin. The others are counted as skipped, with reasons.
+/// Stops an operation for good if it still runs, and undoes what it changed, in an operation of its own (`undone_by`).
+///
+/// Possible for 24 hours; 409 when nothing is left to undo. Requeued jobs return to where they were unless they were tried since or contain a newer
+/// change; cancelled ones return with their attempts and their wait; purged dead letters are restored from the bin. The others are counted as
+/// skipped, with reasons.
 #[utoipa::path(post, path = "/operations/{id}/undo", tag = "Operations", responses((status = 200, body = Operation)))]
 async fn undo_operation(
     actor: Can<SteerJobs>,

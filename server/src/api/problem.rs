@@ -1,7 +1,6 @@
-//! Every refusal the API answers with: `application/problem+json` (RFC 9457).
+//! The API's refusals as `application/problem+json` (RFC 9457), with one mapping from the errors of each crate.
 //!
-//! One mapping from the errors of each crate. What went wrong inside goes to the log, never to the client; a thing that is not there
-//! and a thing of another app answer alike.
+//! Internal causes go to the log, never to the client. What does not exist and what belongs to another app get the same answer.
 
 use access::AccessError;
 use axum::{
@@ -16,19 +15,18 @@ use std::time::Duration;
 use steering::SteeringError;
 use utoipa::ToSchema;
 
-/// The content type of a refusal.
 pub const CONTENT_TYPE: &str = "application/problem+json";
 
-/// What a client is told to wait when the database is away.
-const AWAY: Duration = Duration::from_secs(5);
-/// And when there is too much to do, or the same is being done.
-const CROWDED: Duration = Duration::from_secs(1);
+/// `retry-after` when the database is unavailable.
+const UNAVAILABLE_RETRY_AFTER: Duration = Duration::from_secs(5);
+/// `retry-after` when there is too much to do, or the same call is in progress.
+const BUSY_RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// A problem document.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = Problem)]
 pub struct Document {
-    /// `urn:headgate:problem:` and a word that stays the same.
+    /// `urn:headgate:problem:` and a stable code.
     #[serde(rename = "type")]
     kind: String,
     /// The kind of problem in words.
@@ -37,13 +35,13 @@ pub struct Document {
     status: u16,
     /// This occurrence in words.
     detail: String,
-    /// Of an input: each fault and where it is.
+    /// For an input: each fault and its place.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
     errors: Vec<FieldError>,
 }
 
-/// A refusal. Boxed: it is the error of functions whose success is small.
+/// A refusal. Boxed, because it is the error of functions whose success value is small.
 #[derive(Clone, Debug)]
 pub struct Problem(Box<Parts>);
 
@@ -72,44 +70,44 @@ impl Problem {
         self
     }
 
-    /// 400: no JSON at all.
+    /// 400
     pub fn malformed(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "malformed", "The body cannot be read", detail)
     }
 
-    /// 400: no JSON from there on.
+    /// 400, with the place of the fault.
     pub fn malformed_at(pointer: String, detail: String) -> Self {
-        let said = match pointer.as_str() {
+        let sentence = match pointer.as_str() {
             "" => format!("The body {detail}."),
             place => format!("The body {detail}, within {place}."),
         };
-        Self::malformed(said).with_errors(vec![FieldError { pointer, detail }])
+        Self::malformed(sentence).with_errors(vec![FieldError { pointer, detail }])
     }
 
-    /// 401: no credential, or one that is none (any more).
+    /// 401: no credential, or one that is invalid or has expired.
     pub fn unauthorized(detail: impl Into<String>) -> Self {
-        Self::new(StatusCode::UNAUTHORIZED, "unauthorized", "Who asks is not known", detail)
+        Self::new(StatusCode::UNAUTHORIZED, "unauthorized", "Not authenticated", detail)
             .with_header(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"headgate\""))
     }
 
-    /// 403: known, but not allowed.
+    /// 403: authenticated, but not allowed.
     pub fn forbidden(detail: impl Into<String>) -> Self {
-        Self::new(StatusCode::FORBIDDEN, "forbidden", "That is not allowed", detail)
+        Self::new(StatusCode::FORBIDDEN, "forbidden", "Not allowed", detail)
     }
 
-    /// 404: not there, or another app's; nobody learns which.
+    /// 404: it does not exist, or belongs to another app; the answer does not tell which.
     pub fn not_found() -> Self {
         Self::new(
             StatusCode::NOT_FOUND,
             "not-found",
             "Not found",
-            "There is no such thing, or it is not yours to see.",
+            "It does not exist, or you may not see it.",
         )
     }
 
-    /// 404: a moment of which nothing is known.
+    /// 404: no snapshot of that time.
     pub fn not_recorded(detail: impl Into<String>) -> Self {
-        Self::new(StatusCode::NOT_FOUND, "not-recorded", "Nothing was recorded then", detail)
+        Self::new(StatusCode::NOT_FOUND, "not-recorded", "Nothing was recorded at that time", detail)
     }
 
     /// 405.
@@ -118,44 +116,44 @@ impl Problem {
             StatusCode::METHOD_NOT_ALLOWED,
             "method-not-allowed",
             "Method not allowed",
-            "This path does not answer to that method: see the header allow.",
+            "This path does not have that method: see the header allow.",
         )
     }
 
-    /// 408: the body came so slowly that it was not waited for.
+    /// 408
     pub fn too_slow() -> Self {
         Self::new(
             StatusCode::REQUEST_TIMEOUT,
             "too-slow",
-            "The body came too slowly",
+            "The body arrived too slowly",
             "Send it with at least 32 kB a second.",
         )
     }
 
-    /// 409.
+    /// 409
     pub fn conflict(kind: &'static str, detail: impl Into<String>) -> Self {
-        Self::new(StatusCode::CONFLICT, kind, "At odds with what is there", detail)
+        Self::new(StatusCode::CONFLICT, kind, "Conflict with the current state", detail)
     }
 
     /// 409: the same call, by its `Idempotency-Key`, has not ended yet.
     pub fn in_progress() -> Self {
-        Self::conflict("in-progress", "The same call is being worked on: send it again in a moment.")
-            .retry_after(CROWDED)
+        Self::conflict("in-progress", "The same call is in progress: send it again in a moment.")
+            .retry_after(BUSY_RETRY_AFTER)
     }
 
-    /// 412: the request has a version that is not the newest any more.
+    /// 412: the request is based on a version that is no longer the newest.
     pub fn changed() -> Self {
         Self::new(
             StatusCode::PRECONDITION_FAILED,
             "changed",
-            "It was changed meanwhile",
-            "It has another etag than the if-match of this request: read it again, and make the change of what it is now.",
+            "It was changed in the meantime",
+            "It has another etag than the if-match of this request: read it again and base the change on that.",
         )
     }
 
-    /// 413, with the place of what is too large if it is a part.
+    /// 413, with the place of a part that is too large.
     pub fn too_large(detail: impl Into<String>, errors: Vec<FieldError>) -> Self {
-        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", "Larger than it may be", detail)
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", "Too large", detail)
             .with_errors(errors)
     }
 
@@ -167,7 +165,7 @@ impl Problem {
         )
     }
 
-    /// 415.
+    /// 415
     pub fn unsupported_media_type(accepted: &str) -> Self {
         let detail = format!("The header content-type must be {accepted}.");
         Self::new(
@@ -178,18 +176,18 @@ impl Problem {
         )
     }
 
-    /// 415: a body packed in a way that is not known.
+    /// 415: the body is compressed in an unknown way.
     pub fn unsupported_encoding() -> Self {
         Self::new(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             "unsupported-encoding",
             "Unsupported content encoding",
-            "The header content-encoding must be gzip or zstd, or not be there.",
+            "The header content-encoding must be gzip or zstd, or absent.",
         )
         .with_header(header::ACCEPT_ENCODING, HeaderValue::from_static("gzip, zstd"))
     }
 
-    /// 422, with every fault and where it is.
+    /// 422, with every fault and its place.
     pub fn invalid(faults: Faults) -> Self {
         let places: Vec<&str> = faults.0.iter().take(3).map(|fault| place(&fault.pointer)).collect();
         let count = match faults.0.len() {
@@ -209,79 +207,77 @@ impl Problem {
         Self::invalid(faults)
     }
 
-    /// 429.
+    /// 429
     pub fn too_soon(detail: impl Into<String>, retry_after: Duration) -> Self {
         Self::new(StatusCode::TOO_MANY_REQUESTS, "too-soon", "Too soon", detail).retry_after(retry_after)
     }
 
-    /// 500: the log says why.
+    /// 500; the cause is in the log.
     pub fn internal() -> Self {
         Self::new(
             StatusCode::INTERNAL_SERVER_ERROR,
             "internal",
-            "Something went wrong inside",
-            "The log says what; name the x-request-id of this answer when you ask for it.",
+            "Internal error",
+            "The cause is in the log; quote the x-request-id of this answer when you report it.",
         )
     }
 
-    /// 503: no connection is free for it.
+    /// 503: the connection exceeds a limit of the server.
     pub fn too_many_connections() -> Self {
         Self::new(
             StatusCode::SERVICE_UNAVAILABLE,
             "too-many-connections",
             "Too many connections",
-            "As many connections are open as there may be, or as many of your address.",
+            "The limit of open connections is reached, in all or of your address.",
         )
-        .retry_after(CROWDED)
+        .retry_after(BUSY_RETRY_AFTER)
     }
 
-    /// 503: as much is being read as there is memory for.
+    /// 503: other requests use the memory for bodies.
     pub fn no_room() -> Self {
         Self::new(
             StatusCode::SERVICE_UNAVAILABLE,
             "too-much-at-once",
             "Too much at once",
-            "Nothing was stored: other large requests take the memory there is for them. Try again in a moment.",
+            "Nothing was stored: other large requests use the memory reserved for them. Try again in a moment.",
         )
-        .retry_after(CROWDED)
+        .retry_after(BUSY_RETRY_AFTER)
     }
 
-    /// 503: the database is away.
+    /// 503
     pub fn unavailable() -> Self {
         Self::new(
             StatusCode::SERVICE_UNAVAILABLE,
             "unavailable",
-            "The database is away",
-            "Try again in a moment. A change this call asks for may have been made all the same: an Idempotency-Key, the same each time, makes \
-             a POST safe to repeat.",
+            "The database is unavailable",
+            "Try again in a moment. The change may have been made nevertheless: with the same Idempotency-Key each time a POST is safe to repeat.",
         )
-        .retry_after(AWAY)
+        .retry_after(UNAVAILABLE_RETRY_AFTER)
     }
 
-    /// 503: others hold what the call is about, or were faster.
-    pub fn held() -> Self {
+    /// 503: other transactions lock what the call needs, or changed it first.
+    pub fn locked_elsewhere() -> Self {
         Self::new(
             StatusCode::SERVICE_UNAVAILABLE,
             "held",
-            "Somebody else holds it",
-            "Nothing was stored: what this call is about was held by others for too long, or they changed it at the same moment. Try again \
-             in a moment.",
+            "Locked by another call",
+            "Nothing was stored: other calls locked what this one needs for too long, or changed it at the same time. Try again in a moment.",
         )
-        .retry_after(CROWDED)
+        .retry_after(BUSY_RETRY_AFTER)
     }
 
-    /// 503: as many calls with a key as there may be are under way.
+    /// 503: the limit of calls with an `Idempotency-Key` is reached.
     pub fn busy() -> Self {
         Self::new(
             StatusCode::SERVICE_UNAVAILABLE,
             "busy",
             "Too many calls at once",
-            "Nothing was done: as many calls with an Idempotency-Key as there may be are under way.",
+            "Nothing was done: the limit of concurrent calls with an Idempotency-Key is reached.",
         )
-        .retry_after(CROWDED)
+        .retry_after(BUSY_RETRY_AFTER)
     }
 
-    /// 503: a search took too long.
+    /// 503: a list or search reached the time limit of its statement.
     pub fn took_too_long() -> Self {
         Self::new(
             StatusCode::SERVICE_UNAVAILABLE,
@@ -290,7 +286,7 @@ impl Problem {
             "Narrow it: integration_id leaves one integration's jobs to look through, status=failed the dead letters, a later created_after \
              fewer finished jobs.",
         )
-        .retry_after(AWAY)
+        .retry_after(UNAVAILABLE_RETRY_AFTER)
     }
 
     fn gone(detail: impl Into<String>) -> Self {
@@ -298,23 +294,21 @@ impl Problem {
     }
 
     fn retry_after(self, wait: Duration) -> Self {
-        // Rounded up: too early by a fraction is too early.
+        // Rounded up, because a fraction of a second too early is too early.
         let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
         self.with_header(header::RETRY_AFTER, HeaderValue::from(seconds.max(1)))
     }
 
-    /// The HTTP status.
     pub fn status(&self) -> StatusCode {
         self.0.status
     }
 
-    /// A sentence for people.
     pub fn detail(&self) -> &str {
         &self.0.detail
     }
 }
 
-/// The whole document has the empty pointer, which reads like nothing.
+/// The pointer of the whole document is empty, which would be invisible in a sentence.
 fn place(pointer: &str) -> &str {
     if pointer.is_empty() { "the whole body" } else { pointer }
 }
@@ -351,20 +345,20 @@ impl From<QueueError> for Problem {
                 let detail = format!("A bulk action that is {} cannot be {wanted}.", state.as_str());
                 Self::conflict("wrong-state", detail)
             }
-            QueueError::LeaseLost => Self::gone("The assignment was taken away; nothing was recorded."),
+            QueueError::LeaseLost => Self::gone("The lease of this assignment was lost; nothing was recorded."),
             QueueError::Invalid(faults) => Self::invalid(faults),
             QueueError::Changed(_) => Self::changed(),
             QueueError::Timeout => Self::took_too_long(),
             error if error.is_lock_timeout() || error.lost_a_race() => {
-                tracing::warn!(error = %model::text::causes(&error), "a call gave way to others");
-                Self::held()
+                tracing::warn!(error = %model::text::causes(&error), "a call failed on the locks of others");
+                Self::locked_elsewhere()
             }
             QueueError::Unavailable(cause) => {
-                tracing::warn!(error = %cause, "the database is away");
+                tracing::warn!(error = %cause, "the database is unavailable");
                 Self::unavailable()
             }
             error @ (QueueError::TransactionPooler | QueueError::Migration(_) | QueueError::Database(_)) => {
-                hidden(&error)
+                log_internal(&error)
             }
         }
     }
@@ -375,7 +369,7 @@ impl From<DeliveryError> for Problem {
         match error {
             DeliveryError::NotFound { pointer: None, .. } => Self::not_found(),
             DeliveryError::NotFound { pointer: Some(pointer), .. } => {
-                let detail = "names nothing, or something not yours to see".into();
+                let detail = "names something that does not exist or that you may not see".into();
                 Self::not_found().with_errors(vec![FieldError { pointer, detail }])
             }
             DeliveryError::Invalid(faults) => Self::invalid(faults),
@@ -385,11 +379,11 @@ impl From<DeliveryError> for Problem {
             }
             DeliveryError::Conflict { code, detail } => Self::conflict(code, detail),
             DeliveryError::TooSoon { retry_after } => Self::too_soon(
-                "That was asked for a moment ago: wait as long as retry-after says.",
+                "The same was requested a moment ago: wait as long as retry-after says.",
                 retry_after,
             ),
             DeliveryError::Queue(error) => error.into(),
-            error @ (DeliveryError::Sealed(_) | DeliveryError::Client(_)) => hidden(&error),
+            error @ (DeliveryError::Sealed(_) | DeliveryError::Client(_)) => log_internal(&error),
         }
     }
 }
@@ -405,7 +399,7 @@ impl From<AccessError> for Problem {
                 Self::too_soon("Too many attempts to sign in: wait as long as retry-after says.", retry_after)
             }
             AccessError::Store(error) => error.into(),
-            error @ AccessError::Hashing => hidden(&error),
+            error @ AccessError::Hashing => log_internal(&error),
         }
     }
 }
@@ -426,8 +420,8 @@ impl From<sqlx::Error> for Problem {
     }
 }
 
-/// Logs the chain of causes; the client learns only that there was one.
-fn hidden(error: &(dyn std::error::Error + 'static)) -> Problem {
+/// Logs the chain of causes; the client only learns that something failed.
+fn log_internal(error: &(dyn std::error::Error + 'static)) -> Problem {
     tracing::error!(error = %model::text::causes(error), "a request failed");
     Problem::internal()
 }
@@ -437,7 +431,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_search_that_took_too_long_names_what_would_be_cheap() {
+    fn a_search_that_took_too_long_names_filters_that_are_cheap() {
         let problem = Problem::from(QueueError::Timeout);
         assert_eq!(problem.status(), 503);
         for filter in ["integration_id", "status=failed", "created_after"] {

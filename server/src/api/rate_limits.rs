@@ -21,26 +21,25 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(list_rate_limits)).routes(routes!(list_limit_use))
 }
 
-/// How long back.
 #[derive(Clone, Copy, Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
 struct LimitUseParams {
-    /// `1h` (default) in steps of a minute, `24h` of 15 minutes.
+    /// `1h` (default) in steps of a minute, or `24h` in steps of 15 minutes.
     #[param(inline)]
     window: LimitWindow,
 }
 
-/// One limit that an integration has to keep, over time.
+/// The use of one of an integration's limits over time.
 #[derive(Serialize, ToSchema)]
 struct LimitOverTime {
-    /// What identifies the limit; integrations that share one have the same.
+    /// Identifies the limit; integrations that share a limit have the same key.
     key: String,
-    /// Requests allowed per window now.
+    /// Requests currently allowed per window.
     limit: i32,
-    /// Length of the window.
+    /// Length of the window in seconds.
     per_seconds: i32,
-    /// The integrations that pass it.
+    /// The integrations it applies to.
     integration_ids: Vec<IntegrationId>,
     #[serde(flatten)]
     used: LimitUse,
@@ -49,23 +48,23 @@ struct LimitOverTime {
 /// One limit of one integration, and how much of it is used.
 #[derive(Serialize, ToSchema)]
 struct RateLimitStatus {
-    /// Which integration.
+    /// The integration.
     integration_id: IntegrationId,
-    /// Whose.
+    /// The app it belongs to.
     app_id: AppId,
-    /// Its name.
+    /// The integration's name.
     integration_name: String,
-    /// Integrations of an app with the same key share the limit; null: its own.
+    /// Integrations of an app with the same key share the limit; null: the limit is not shared.
     rate_limit_key: Option<String>,
     /// Requests allowed per window.
     limit: i32,
     /// Requests in the current window.
     used: i32,
-    /// Length of the window.
+    /// Length of the window in seconds.
     per_seconds: i32,
-    /// When the next request may go out; in the past: now.
+    /// When the next request may be sent; a time in the past means now.
     next_free_at: DateTime<Utc>,
-    /// The external system asked for quiet until then.
+    /// Nothing is sent until this time, because the external system answered 429.
     held_until: Option<DateTime<Utc>>,
 }
 
@@ -85,9 +84,11 @@ impl From<RateLimitRow> for RateLimitStatus {
     }
 }
 
-/// How much of each limit of an integration was used, step by step: send times given (exact, also of what shares the limit), what the limit in
-/// force then allowed, and answers 429. 429 although less was given than allowed means that their limit is lower than ours. `edited_at` tells when
-/// the limit was edited. Nothing without a limit. Kept 24 hours.
+/// Returns how much of each limit of an integration was used over time.
+///
+/// Each step has the slots given (exact, including those of integrations that share the limit), the number that the limit in force at the time
+/// allowed, and the number of answers 429. A 429 although fewer slots were given than allowed means that the external system's limit is lower than
+/// ours. `edited_at` lists when the limit was edited. Empty without a limit. Kept for 24 hours.
 #[utoipa::path(get, path = "/integrations/{id}/rate-limit-use", tag = "Integrations", params(LimitUseParams),
     responses((status = 200, body = Page<LimitOverTime>)))]
 async fn list_limit_use(
@@ -97,7 +98,7 @@ async fn list_limit_use(
     Query(params): Query<LimitUseParams>,
 ) -> Result<Answer<Page<LimitOverTime>>, Problem> {
     let pool = &state.console_pool;
-    // One that is not there, or another app's, is not found; without a limit there is nothing to list.
+    // 404 for an unknown integration; one without a limit has an empty list.
     state.delivery.integration(actor.scope(), id).await?;
     let asked = rate_limits::limits_of(pool, id).await?;
     let used = rate_limits::history(pool, &asked, params.window).await?;
@@ -111,7 +112,7 @@ async fn list_limit_use(
     Ok(Answer(Page { items: items.collect(), next_cursor: None }))
 }
 
-/// Every limit of every integration, on one page.
+/// Lists every limit of every integration, on one page.
 #[utoipa::path(get, path = "/rate-limits", tag = "Deployment", responses((status = 200, body = Page<RateLimitStatus>)))]
 async fn list_rate_limits(
     actor: Can<ReadDeployment>,

@@ -1,8 +1,8 @@
-//! `/records`: the catalog Headgate owns a copy of.
+//! `/records`: the catalog, Headgate's copy of the apps' records.
 
 use super::{
     extract::{Can, ListQuery, PageParams, Read, RecordPath},
-    in_parts::in_parts,
+    read_in_parts::read_in_parts,
     masked::shown,
     problem::Problem,
 };
@@ -27,18 +27,17 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(list_records)).routes(routes!(get_trail)).routes(routes!(get_record))
 }
 
-/// What the list is narrowed to.
 #[derive(Clone, Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
 struct RecordParams {
-    /// Of one app.
+    /// Only records of this app.
     app_id: Option<AppId>,
-    /// Of one type.
+    /// Only records of this type.
     record_type: Option<String>,
 }
 
-/// Records in the order of app, type and id; deleted ones are left out. Secrets in them read `[masked]` unless the key's role is operator.
+/// Lists records ordered by app, type and id, without deleted ones. Secrets in them read `[masked]` unless the key's role is operator.
 #[utoipa::path(get, path = "/records", tag = "Records", params(RecordParams, PageParams),
     responses((status = 200, body = Page<Record>)))]
 async fn list_records(
@@ -49,16 +48,16 @@ async fn list_records(
     let RecordParams { app_id, record_type } = query.filter;
     let filter = RecordFilter { app_id, record_type };
     let (lists, scope, filter) = (&state.lists(), actor.scope(), &filter);
-    let page = in_parts(query.page, |page| async move { lists.records(scope, filter, &page).await }).await?;
+    let page = read_in_parts(query.page, |page| async move { lists.records(scope, filter, &page).await }).await?;
     Ok(Answer(shown(&state, &actor, page).await?))
 }
 
-/// Everything a text may mean, and every job about it.
+/// Finds everything a text may identify, and every job about it.
 ///
-/// A customer calls and gives a number: it is looked up as a record's id, a job's, a correlation id, a deduplication id and as the name of an
-/// app, each by an index, and what is found is told under each reading. The jobs of all of it stand on one time line, newest first: waiting,
-/// running, finished and dead ones of every integration, a change that waits behind a running job too. Finished jobs are found as long as
-/// retention keeps them. Nothing found is an empty answer, not 404.
+/// For support: the text is looked up as the id of a record, the id of a job, a correlation id, a deduplication id and the name of an app, each by
+/// an index, and the answer contains what each reading found. The jobs of all readings are on one time line, newest first: waiting, running,
+/// finished and dead ones of every integration, and also a change that waits behind a running job. Finished jobs are found as long as retention
+/// keeps them. If nothing is found the answer is empty, not 404.
 #[utoipa::path(get, path = "/records/trail", tag = "Records", params(TrailQuery, PageParams),
     responses((status = 200, body = Trail)))]
 async fn get_trail(
@@ -66,9 +65,9 @@ async fn get_trail(
     State(state): State<AppState>,
     query: ListQuery<TrailQuery>,
 ) -> Result<Answer<Trail>, Problem> {
-    // Every part of the jobs finds the rest anew; it is told once, but for the readings, which its jobs show.
-    let told = Mutex::new(None::<Trail>);
-    let (pool, scope, asked, whole) = (&state.console_pool, actor.scope(), &query.filter, &told);
+    // Each part of the jobs looks the text up again. The last lookup is kept, with the readings of all parts, since those depend on the jobs.
+    let found = Mutex::new(None::<Trail>);
+    let (pool, scope, asked, whole) = (&state.console_pool, actor.scope(), &query.filter, &found);
     let read = |page| async move {
         let mut trail = delivery::trail(pool, scope, asked, page).await?;
         let part = Page { items: mem::take(&mut trail.items), next_cursor: trail.next_cursor.take() };
@@ -82,10 +81,10 @@ async fn get_trail(
         *whole = Some(trail);
         Ok::<_, DeliveryError>(part)
     };
-    let Page { items, next_cursor } = in_parts(query.page, read).await?;
-    let told = told.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let Some(told) = told else { return Err(Problem::internal()) };
-    let trail = shown(&state, &actor, Trail { items, next_cursor, ..told }).await?;
+    let Page { items, next_cursor } = read_in_parts(query.page, read).await?;
+    let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let Some(found) = found else { return Err(Problem::internal()) };
+    let trail = shown(&state, &actor, Trail { items, next_cursor, ..found }).await?;
     if trail.apps.is_empty() {
         return Ok(Answer(trail));
     }
@@ -93,7 +92,7 @@ async fn get_trail(
     Ok(Answer(trail.with_gauges(&snapshot)))
 }
 
-/// One record with what each integration has of it.
+/// Returns a record with what was sent of it to each integration.
 #[utoipa::path(get, path = "/records/{app_id}/{record_type}/{record_id}", tag = "Records",
     responses((status = 200, body = RecordWithSync)))]
 async fn get_record(

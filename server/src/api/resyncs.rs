@@ -1,4 +1,4 @@
-//! `/resyncs`: how far they are, and stopping them. Starting one is `POST /integrations/{id}/resync`.
+//! `/resyncs`: progress, pause, resume, cancel. `POST /integrations/{id}/resync` starts one.
 
 use super::{
     extract::{Can, Id, ListQuery, PageParams, Read, Resync as Steer},
@@ -25,16 +25,15 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
         .routes(routes!(cancel_resync))
 }
 
-/// What the list is narrowed to.
 #[derive(Clone, Copy, Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
 struct ResyncParams {
-    /// Of one integration.
+    /// Only re-syncs of this integration.
     integration_id: Option<IntegrationId>,
 }
 
-/// Re-syncs, newest first.
+/// Lists re-syncs, newest first.
 #[utoipa::path(get, path = "/resyncs", tag = "Re-syncs", params(ResyncParams, PageParams),
     responses((status = 200, body = Page<Resync>)))]
 async fn list_resyncs(
@@ -46,7 +45,7 @@ async fn list_resyncs(
     Ok(Answer(shown(&state, &actor, page).await?))
 }
 
-/// One re-sync and how far it is.
+/// Returns a re-sync and its progress.
 #[utoipa::path(get, path = "/resyncs/{id}", tag = "Re-syncs", responses((status = 200, body = Resync)))]
 async fn get_resync(
     actor: Can<Read>,
@@ -56,9 +55,10 @@ async fn get_resync(
     Ok(Answer(shown(&state, &actor, state.delivery.resync(actor.scope(), id).await?).await?))
 }
 
-/// Makes no further jobs until resumed, and holds those that wait: nothing of it begins once this has answered. Requests that are on their
-/// way may finish. A record that changes meanwhile, or has a change waiting, is sent all the same; requeuing a single job lets it go.
-/// A re-sync of which nothing is left becomes `completed`.
+/// Pauses a re-sync: it creates no further jobs until resumed, and its waiting jobs are parked.
+///
+/// No job of it begins once this has answered; requests in progress may finish. A record that changes in the meantime, or has a change waiting, is
+/// still sent; requeuing a single parked job lets it run. A re-sync of which nothing is left becomes `completed`.
 #[utoipa::path(post, path = "/resyncs/{id}/pause", tag = "Re-syncs", responses((status = 200, body = Resync)))]
 async fn pause_resync(
     actor: Can<Steer>,
@@ -70,7 +70,7 @@ async fn pause_resync(
     ))
 }
 
-/// Lets it go on where it stopped; jobs that were held stand in line again, in their order.
+/// Resumes a re-sync where it stopped; its parked jobs wait again, in their order.
 #[utoipa::path(post, path = "/resyncs/{id}/resume", tag = "Re-syncs", responses((status = 200, body = Resync)))]
 async fn resume_resync(
     actor: Can<Steer>,
@@ -82,7 +82,7 @@ async fn resume_resync(
     ))
 }
 
-/// Calls it off, its waiting jobs too: none of them begins once this has answered, and a request that is on its way and fails is not repeated.
+/// Cancels a re-sync and its waiting jobs: none of them begins once this has answered, and a request in progress that fails is not retried.
 #[utoipa::path(post, path = "/resyncs/{id}/cancel", tag = "Re-syncs", responses((status = 200, body = Resync)))]
 async fn cancel_resync(
     actor: Can<Steer>,

@@ -13,7 +13,7 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(get_retention))
 }
 
-/// What is kept, for how long, and how much room it takes. Sizes are exact, rows as Postgres estimated them when it last looked.
+/// Returns what is kept, for how long, and how much space it takes. Sizes are exact; rows are Postgres' last estimate.
 #[utoipa::path(get, path = "/retention", tag = "Deployment", responses((status = 200, body = Retention)))]
 async fn get_retention(
     _: Can<ReadDeployment>,

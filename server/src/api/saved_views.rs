@@ -1,4 +1,4 @@
-//! `/saved-views`: what people keep of the list of jobs, and when it alerts.
+//! `/saved-views`: saved filters of the list of jobs, with optional alerts.
 
 use super::{
     extract::{Can, Id, IfMatch, Json, ListQuery, NoFilter, OpenConsole, SaveViews},
@@ -26,9 +26,11 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
     ))
 }
 
-/// Saved views of the list of jobs, on one page, pinned ones first: shared ones, and of a signed-in person their own. Those that somebody pinned or
-/// that have a threshold are counted every few seconds, once for all (`count`, with its time); `alerting_since` tells that the threshold is reached.
-/// A view that asks for a value which is masked by now shows neither to whom it is masked.
+/// Lists saved views of the list of jobs, on one page, pinned ones first: shared ones, and the signed-in user's own.
+///
+/// Views that somebody pinned or that have a threshold are counted every few seconds, once for all users (`count`, with its time);
+/// `alerting_since` is set once the threshold is reached. If a view filters by a value that has since been masked, readers for whom it is masked
+/// see neither the query nor the count.
 #[utoipa::path(get, path = "/saved-views", tag = "Jobs", responses((status = 200, body = Page<SavedView>)))]
 async fn list_saved_views(
     actor: Can<OpenConsole>,
@@ -40,8 +42,10 @@ async fn list_saved_views(
     Ok(Answer(Page { items, next_cursor: None }))
 }
 
-/// Saves a view: up to 50 a person, 200 shared ones, 12 pinned by one person. Of a key it is shared, and belongs to nobody: operators change it.
-/// No view asks for a value of the payload that is masked, whoever saves it: others read its filters and its count.
+/// Saves a view.
+///
+/// At most 50 per user, 200 shared ones, and 12 pinned by one user. A view saved with an API key is shared and has no owner: operators change it.
+/// No view may filter by a masked value of the payload, whoever saves it, because others read its filters and its count.
 #[utoipa::path(post, path = "/saved-views", tag = "Jobs", request_body = NewSavedView,
     responses((status = 201, body = SavedView)))]
 async fn create_saved_view(
@@ -54,7 +58,7 @@ async fn create_saved_view(
     Ok((StatusCode::CREATED, Tagged(state.steering().save_view(&actor, &new, &query.filter).await?)))
 }
 
-/// One view that the reader sees.
+/// Returns a view that the actor may see.
 #[utoipa::path(get, path = "/saved-views/{id}", tag = "Jobs", responses((status = 200, body = SavedView)))]
 async fn get_saved_view(
     actor: Can<OpenConsole>,
@@ -67,7 +71,7 @@ async fn get_saved_view(
     view.map(Tagged).ok_or_else(Problem::not_found)
 }
 
-/// Changes a view: its owner's, and operators' where it is shared. `is_pinned` is of whoever asks.
+/// Changes a view. Its owner may, and operators if it is shared. `is_pinned` applies to the actor only.
 #[utoipa::path(patch, path = "/saved-views/{id}", tag = "Jobs", request_body = SavedViewChanges,
     responses((status = 200, body = SavedView)))]
 async fn update_saved_view(

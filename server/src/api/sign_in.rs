@@ -1,8 +1,7 @@
-//! Signing in and out without a script: plain forms and the one-time link. `GET /sign-in` itself is a page of the console.
+//! Signing in and out without JavaScript: plain forms and the one-time link. `GET /sign-in` is a page of the console.
 //!
-//! The link signs in on GET. Whoever opens it from the terminal it was printed in, by browser or by program, expects to be in; and it
-//! is printed nowhere else. Programs that fetch links to show what is behind them (chat previews, prefetching) would use it up: they
-//! get a page with a button instead, which any person can press.
+//! The link signs in on GET, because people who open it from the terminal where it was printed expect to be signed in; it is printed nowhere
+//! else. Programs that fetch links to preview or prefetch them would use it up: they get a page with a button instead.
 
 use super::{
     device,
@@ -11,7 +10,7 @@ use super::{
 };
 use crate::{
     console::wants_page,
-    middleware::{ClientAddress, of_strangers, session},
+    middleware::{ClientAddress, with_anonymous_limits, session},
     state::AppState,
 };
 use access::{AccessError, Client, SessionToken};
@@ -27,20 +26,20 @@ use serde::Deserialize;
 use url::form_urlencoded;
 use uuid::Uuid;
 
-/// Paths are relative in every answer: the console may lie behind any prefix.
+/// Locations are relative in every answer, because the console may be served below any prefix.
 pub(super) fn router(state: &AppState) -> Router {
     let router = Router::new()
         .route("/sign-in", post(sign_in))
         .route("/sign-out", post(sign_out))
         .route("/sign-in/link/{token}", get(open_link).post(redeem_link));
-    of_strangers(router).with_state(state.clone())
+    with_anonymous_limits(router).with_state(state.clone())
 }
 
 #[derive(Deserialize)]
 struct Credentials {
     email: String,
     password: String,
-    /// The page that was asked for before.
+    /// The page that was requested before signing in.
     #[serde(default)]
     next: String,
 }
@@ -52,11 +51,11 @@ async fn sign_in(
     Form(form): Form<Credentials>,
 ) -> Response {
     let (email, key) = (form.email.trim(), &state.master_key);
-    let known = device::known(&headers, email, key);
-    match state.access.sign_in(email, &form.password, Client { address, device: known }).await {
+    let device = device::device_of(&headers, email, key);
+    match state.access.sign_in(email, &form.password, Client { address, device }).await {
         Ok(token) => {
-            let device = device::cookie(&headers, email, known.unwrap_or_else(Uuid::now_v7), key);
-            signed_in(&state, &headers, &token, &format!(".{}", local(&form.next)), device).await
+            let device = device::cookie(&headers, email, device.unwrap_or_else(Uuid::now_v7), key);
+            signed_in(&state, &headers, &token, &format!(".{}", local_path(&form.next)), device).await
         }
         Err(error) => {
             let (why, wait) = match &error {
@@ -68,14 +67,14 @@ async fn sign_in(
             let query = form_urlencoded::Serializer::new(String::new())
                 .append_pair("error", why)
                 .append_pair("wait", &wait.to_string())
-                .append_pair("next", local(&form.next))
+                .append_pair("next", local_path(&form.next))
                 .finish();
             see_other(&format!("sign-in?{query}"), None)
         }
     }
 }
 
-/// The session that came along ends: its cookie is replaced, and whoever else holds it is out.
+/// Sets the new session's cookie. The session that the request came with ends, also for anybody else who has its token.
 async fn signed_in(
     state: &AppState,
     headers: &HeaderMap,
@@ -107,7 +106,7 @@ async fn open_link(
     headers: HeaderMap,
 ) -> Response {
     if method == Method::HEAD || is_preview(&headers) {
-        return button();
+        return button_page();
     }
     redeem_link(state, token, headers).await
 }
@@ -115,7 +114,7 @@ async fn open_link(
 async fn redeem_link(State(state): State<AppState>, Id(token): Id<String>, headers: HeaderMap) -> Response {
     match state.access.redeem_link(&token).await {
         Ok(token) => signed_in(&state, &headers, &token, "../..", None).await,
-        // Somebody who is in already and opens the link again belongs on the first page.
+        // Somebody who is signed in already and opens the link again gets the first page.
         Err(AccessError::BadCredentials) if is_signed_in(&state, &headers).await => see_other("../..", None),
         Err(AccessError::BadCredentials) => see_other("../../sign-in?error=link", None),
         Err(error) => Problem::from(error).into_response(),
@@ -129,7 +128,7 @@ async fn is_signed_in(state: &AppState, headers: &HeaderMap) -> bool {
     }
 }
 
-/// Whether a program fetches the link to show what is behind it, or a browser before anyone asked.
+/// Whether a program fetches the link for a preview, or a browser prefetches it.
 fn is_preview(headers: &HeaderMap) -> bool {
     let is_prefetch = ["sec-purpose", "purpose", "x-moz", "x-purpose"].iter().any(|name| {
         headers.get(*name).is_some_and(|value| {
@@ -148,7 +147,7 @@ fn is_preview(headers: &HeaderMap) -> bool {
     is_prefetch || is_robot
 }
 
-fn button() -> Response {
+fn button_page() -> Response {
     const PAGE: &str = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
         <meta name=\"robots\" content=\"noindex\"><title>Sign in</title></head>\
@@ -163,8 +162,8 @@ fn button() -> Response {
     (headers, PAGE).into_response()
 }
 
-/// A path of ours, never another site: `//host` and `/\host` are addresses to a browser.
-fn local(next: &str) -> &str {
+/// A path of this site, never another site: browsers take `//host` and `/\host` for addresses.
+fn local_path(next: &str) -> &str {
     let is_local = next.starts_with('/')
         && !next.starts_with("//")
         && !next.contains('\\')
@@ -184,7 +183,7 @@ fn see_other(location: &str, cookies: impl IntoIterator<Item = Cookie<'static>>)
         }
     }
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    // The address of the link is a credential until it is used.
+    // The URL of the link is a credential until it is used.
     headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     response
 }
@@ -194,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_paths_of_ours_are_gone_on_to() {
+    fn redirects_stay_on_this_site() {
         for (next, to) in [
             ("/jobs?status=failed", "/jobs?status=failed"),
             ("", "/"),
@@ -204,12 +203,12 @@ mod tests {
             ("javascript:alert(1)", "/"),
             ("/a\r\nset-cookie: x", "/"),
         ] {
-            assert_eq!(local(next), to);
+            assert_eq!(local_path(next), to);
         }
     }
 
     #[test]
-    fn previews_and_prefetches_are_told_from_people() {
+    fn previews_and_prefetches_are_recognised() {
         let headers = |name: &'static str, value: &'static str| {
             HeaderMap::from_iter([(header::HeaderName::from_static(name), HeaderValue::from_static(value))])
         };

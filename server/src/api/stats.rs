@@ -1,4 +1,4 @@
-//! `/stats`: the newest gauges, and rollups. The stream of them is `/live`.
+//! `/stats`: the newest gauges, and rollups. `/live` streams them.
 
 use super::{
     extract::{Can, Id, ListQuery, NoFilter, PageParams, Query, Read},
@@ -32,7 +32,6 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
         .routes(routes!(get_answers))
 }
 
-/// Which chart.
 #[derive(Clone, Copy, Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
@@ -40,15 +39,14 @@ struct ThroughputParams {
     /// `15m` in steps of 10 seconds, `1h` (default) of a minute, `6h` of 5 minutes, `24h` of 15 minutes, `7d` of 2 hours.
     #[param(inline)]
     window: Window,
-    /// Of one integration.
+    /// Only this integration.
     integration_id: Option<IntegrationId>,
-    /// Where the window ends, instead of now: `2026-11-22T06:13:00Z`. All integrations together go back 3 days from now, one of them 25 hours,
-    /// `7d` 90 days. Steps are of a minute at least then.
+    /// Where the window ends, instead of now: `2026-11-22T06:13:00Z`. All integrations together go back 3 days from now, a single one 25 hours,
+    /// `7d` 90 days. Steps are then at least a minute.
     #[serde(deserialize_with = "moment::optional")]
     at: Option<DateTime<Utc>>,
 }
 
-/// Which chart of levels.
 #[derive(Clone, Copy, Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
@@ -61,43 +59,42 @@ struct LevelsParams {
     at: Option<DateTime<Utc>>,
 }
 
-/// Which moment.
 #[derive(Clone, Copy, Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
 struct MomentParams {
-    /// A minute of the last 25 hours, as it was recorded: `2026-11-22T06:13:00Z`. Now, when it is left out.
+    /// A recorded minute of the last 25 hours: `2026-11-22T06:13:00Z`. Default: now.
     #[serde(deserialize_with = "moment::optional")]
     at: Option<DateTime<Utc>>,
 }
 
-/// Between which moments.
 #[derive(Clone, Copy, Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
 struct ActivityParams {
-    /// Not before.
+    /// Not before this time.
     #[serde(deserialize_with = "moment::optional")]
     from: Option<DateTime<Utc>>,
-    /// Not after.
+    /// Not after this time.
     #[serde(deserialize_with = "moment::optional")]
     until: Option<DateTime<Utc>>,
 }
 
-/// How long back.
 #[derive(Clone, Copy, Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
 struct AnswersParams {
-    /// As of `/stats/throughput`, in steps of a minute at least.
+    /// As for `/stats/throughput`, in steps of at least a minute.
     #[param(inline)]
     window: Window,
 }
 
-/// The whole deployment as `/live` told it last, or as it was recorded at a minute of the last 25 hours; for a key that is bound to an app, that
-/// app. It costs the database nothing: it is sampled once a second for everybody, and `at` is when that was.
+/// Returns the latest snapshot of the deployment, or the one recorded at a minute of the last 25 hours.
+///
+/// A key that is bound to an app sees that app only. The latest snapshot costs the database nothing: it is sampled once a second for everybody,
+/// and `at` is the time of the sample.
 #[utoipa::path(get, path = "/stats/overview", tag = "Statistics", params(MomentParams), responses((status = 200, body = Snapshot),
-    (status = 404, description = "That minute is kept no more, or nobody recorded it: the detail names the nearest that was.")))]
+    (status = 404, description = "That minute was not recorded or is no longer kept: the detail names the nearest recorded one.")))]
 async fn get_overview(
     actor: Can<Read>,
     State(state): State<AppState>,
@@ -115,7 +112,7 @@ async fn get_overview(
     Ok(Answer(snapshot.narrowed(actor.scope(), None)))
 }
 
-/// Every integration, on one page; as old as `/stats/overview`.
+/// Lists the gauges of every integration, on one page; as old as `/stats/overview`.
 #[utoipa::path(get, path = "/stats/integrations", tag = "Statistics", responses((status = 200, body = Page<IntegrationGauge>)))]
 async fn list_gauges(
     actor: Can<Read>,
@@ -126,9 +123,9 @@ async fn list_gauges(
     Ok(Answer(Page { items: snapshot.narrowed(actor.scope(), None).integrations, next_cursor: None }))
 }
 
-/// What was done over time.
+/// Returns throughput over time.
 #[utoipa::path(get, path = "/stats/throughput", tag = "Statistics", params(ThroughputParams),
-    responses((status = 200, body = Throughput), (status = 404, description = "No such integration, or another app's.")))]
+    responses((status = 200, body = Throughput), (status = 404, description = "The integration does not exist, or belongs to another app.")))]
 async fn get_throughput(
     actor: Can<Read>,
     State(state): State<AppState>,
@@ -140,7 +137,7 @@ async fn get_throughput(
     Ok(Answer(chart))
 }
 
-/// What stood where over time, of the whole deployment; a key that is bound to an app is refused. Kept 8 days.
+/// Returns how many jobs were in each state over time, for the whole deployment. A key that is bound to an app is refused. Kept for 8 days.
 #[utoipa::path(get, path = "/stats/levels", tag = "Statistics", params(LevelsParams),
     responses((status = 200, body = Levels)))]
 async fn get_levels(
@@ -150,14 +147,16 @@ async fn get_levels(
 ) -> Result<Answer<Levels>, Problem> {
     if actor.scope() != Scope::AllApps {
         return Err(Problem::forbidden(
-            "Levels are kept of the whole deployment: ask with a key that is bound to no app.",
+            "Levels exist for the whole deployment only: use a key that is not bound to an app.",
         ));
     }
     Ok(Answer(minutes::levels(&state.console_pool, params.window, params.at).await?))
 }
 
-/// What happened, newest first: breakers that flipped, what operators and programs changed, pauses of the engine, processes and versions that
-/// started. A key that is bound to an app sees what is about that app. Kept 30 days; what somebody did, as long as the audit log.
+/// Lists what happened, newest first: breakers that changed state, changes by operators and programs, pauses of the engine, processes and versions
+/// that started.
+///
+/// A key that is bound to an app sees what concerns that app. Kept for 30 days; actions of people and programs as long as the audit log.
 #[utoipa::path(get, path = "/stats/activity", tag = "Statistics", params(ActivityParams, PageParams),
     responses((status = 200, body = Page<Activity>)))]
 async fn list_activity(
@@ -173,13 +172,15 @@ async fn list_activity(
 fn not_recorded(nearest: Option<DateTime<Utc>>) -> Problem {
     let nearest = nearest.map_or_else(
         || "Nothing was recorded yet.".to_owned(),
-        |at| format!("The nearest minute that was recorded is {}.", at.format("%Y-%m-%dT%H:%MZ")),
+        |at| format!("The nearest recorded minute is {}.", at.format("%Y-%m-%dT%H:%MZ")),
     );
-    Problem::not_recorded(format!("That minute is kept no more, or nobody recorded it. {nearest}"))
+    Problem::not_recorded(format!("That minute was not recorded or is no longer kept. {nearest}"))
 }
 
-/// What an external system answered over time, by HTTP status: requests, not jobs. A status 0 stands for no answer, because the connection broke
-/// or the time was over. A process that is killed takes those of its last second with it.
+/// Returns what an external system answered over time, by HTTP status.
+///
+/// Counts requests, not jobs. Status 0 stands for no answer, because the connection failed or timed out. The counts of the last second of a process
+/// that is killed are lost.
 #[utoipa::path(get, path = "/stats/integrations/{id}/answers", tag = "Statistics", params(AnswersParams),
     responses((status = 200, body = Answers)))]
 async fn get_answers(

@@ -1,4 +1,4 @@
-//! Answers with one thing that is changed by PATCH: its `etag` tells which version it is.
+//! Answers with one object that PATCH can change: its `etag` identifies the version.
 
 use axum::{
     Json,
@@ -8,7 +8,7 @@ use axum::{
 use model::etag::Revised;
 use serde::Serialize;
 
-/// The thing as JSON, with its tag.
+/// The object as JSON, with its etag.
 pub(super) struct Tagged<T>(pub(super) T);
 
 impl<T: Revised + Serialize> IntoResponse for Tagged<T> {

@@ -23,7 +23,7 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
     ))
 }
 
-/// People who sign in, newest first.
+/// Lists users, the people who sign in, newest first.
 #[utoipa::path(get, path = "/users", tag = "Access", params(PageParams), responses((status = 200, body = Page<User>)))]
 async fn list_users(
     _: Can<ReadDeployment>,
@@ -33,7 +33,7 @@ async fn list_users(
     Ok(Answer(users::list(&state.people(), query.page).await?))
 }
 
-/// Makes a user.
+/// Creates a user.
 #[utoipa::path(post, path = "/users", tag = "Access", request_body = NewUser, responses((status = 201, body = User)))]
 async fn create_user(
     actor: Can<ManageAccess>,
@@ -43,7 +43,7 @@ async fn create_user(
     Ok((StatusCode::CREATED, Tagged(users::create(&state.access, &actor, new).await?)))
 }
 
-/// One user.
+/// Returns a user.
 #[utoipa::path(get, path = "/users/{id}", tag = "Access", responses((status = 200, body = User)))]
 async fn get_user(
     _: Can<ReadDeployment>,
@@ -53,7 +53,7 @@ async fn get_user(
     Ok(Tagged(users::get(&state.access, id).await?))
 }
 
-/// Changes a user. A new role or password, or disabling, ends the user's sessions; the last operator stays one (409).
+/// Changes a user. A new role or password, or disabling, ends the user's sessions. The last operator must remain one (409).
 #[utoipa::path(patch, path = "/users/{id}", tag = "Access", request_body = UserChanges,
     responses((status = 200, body = User)))]
 async fn update_user(
@@ -67,7 +67,7 @@ async fn update_user(
     Ok(Tagged(users::update(&state.access, &actor, id, changes).await?))
 }
 
-/// Removes a user with all sessions; what the person did stays in the audit log. The last operator cannot be removed (409).
+/// Deletes a user with all sessions; the audit log keeps what the user did. The last operator cannot be deleted (409).
 #[utoipa::path(delete, path = "/users/{id}", tag = "Access", responses((status = 204)))]
 async fn delete_user(
     actor: Can<ManageAccess>,

@@ -14,8 +14,9 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(list_workers)).routes(routes!(drain_worker))
 }
 
-/// Processes that claim jobs, the latest start first, on one page: those whose lease holds, and those that lost it in the last ten minutes
-/// (`lease` is `lost`).
+/// Lists the processes that claim jobs, the latest start first, on one page.
+///
+/// These are the ones whose lease is valid, and those that lost it in the last ten minutes (`lease` is `lost`).
 #[utoipa::path(get, path = "/workers", tag = "Deployment", responses((status = 200, body = Page<Worker>)))]
 async fn list_workers(
     _: Can<ReadDeployment>,
@@ -25,7 +26,7 @@ async fn list_workers(
     Ok(Answer(Page { items: workers::list(&state.console_pool).await?, next_cursor: None }))
 }
 
-/// Makes a process claim nothing more; what it runs comes to its end. It stays so until it is restarted. 404 when it lives no more.
+/// Drains a worker: it claims nothing more and finishes what it runs, until it is restarted. 404 when it no longer runs.
 #[utoipa::path(post, path = "/workers/{id}/drain", tag = "Deployment", responses((status = 200, body = Worker)))]
 async fn drain_worker(
     actor: Can<Configure>,

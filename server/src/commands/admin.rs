@@ -1,4 +1,4 @@
-//! `headgate admin`: people and keys, for whoever has the machine. A secret is written once, to standard output, and nowhere else.
+//! `headgate admin`: users and keys, for those who have access to the machine. A secret is written once, to standard output, and nowhere else.
 
 use crate::{
     cli::{DatabaseConcerns, Flags},
@@ -20,23 +20,23 @@ use std::{
 
 #[derive(Debug, Subcommand)]
 pub enum Action {
-    /// Make a user; the password is read from the terminal or the first line of standard input
+    /// Create a user; the password is read from the terminal or the first line of standard input
     CreateUser {
-        /// Signs in with it
+        /// The address the user signs in with
         #[arg(long)]
         email: String,
         /// operator, support or auditor
         #[arg(long, default_value = "operator")]
         role: Role,
-        /// For people; by default the part of the e-mail address before its at sign
+        /// Display name [default: the part of the e-mail address before the at sign]
         #[arg(long)]
         name: Option<String>,
         #[command(flatten)]
         settings: Flags<DatabaseConcerns>,
     },
-    /// Make a key of the API and write it to standard output, this once
+    /// Create an API key and write it to standard output, only this once
     CreateApiKey {
-        /// What it is for
+        /// What the key is for
         #[arg(long)]
         name: String,
         /// operator, support, auditor, producer, worker or portal
@@ -45,15 +45,15 @@ pub enum Action {
         /// Slug or id of the app it is bound to (producer and portal must be, worker may be)
         #[arg(long)]
         app: Option<String>,
-        /// Until when it is good, such as 90d [default: for ever]
+        /// How long the key is valid, such as 90d [default: unlimited]
         #[arg(long, value_parser = duration)]
         expires_in: Option<Duration>,
         #[command(flatten)]
         settings: Flags<DatabaseConcerns>,
     },
-    /// Give a user another password, read as with create-user; ends their sessions
+    /// Set a user's password, read as with create-user; ends the user's sessions
     ResetPassword {
-        /// Whose
+        /// The user's e-mail address
         #[arg(long)]
         email: String,
         #[command(flatten)]
@@ -61,7 +61,7 @@ pub enum Action {
     },
 }
 
-/// What is done once the database is there.
+/// What to do once the database is open.
 enum Work {
     CreateUser { email: String, role: Role, name: Option<String>, password: Secret },
     CreateApiKey { name: String, role: Role, app: Option<String>, expires_in: Option<Duration> },
@@ -69,7 +69,7 @@ enum Work {
 }
 
 /// # Errors
-/// A setting, faults of the input, the database's.
+/// A bad setting or input.
 pub fn run(action: Action, config: Option<&PathBuf>) -> anyhow::Result<ExitCode> {
     let (settings, work) = match action {
         Action::CreateUser { email, role, name, settings } => {
@@ -95,13 +95,13 @@ pub fn run(action: Action, config: Option<&PathBuf>) -> anyhow::Result<ExitCode>
         let result = result.await;
         close(&pool).await;
         database.close().await;
-        let said = result?;
-        writeln!(io::stdout(), "{said}")?;
+        let output = result?;
+        writeln!(io::stdout(), "{output}")?;
         Ok(ExitCode::SUCCESS)
     })
 }
 
-/// Answers what is written to standard output.
+/// Returns what to write to standard output.
 async fn carry_out(pool: &sqlx::PgPool, work: Work) -> anyhow::Result<String> {
     let access = Access::new(pool.clone(), None);
     let system = Access::system();
@@ -109,7 +109,7 @@ async fn carry_out(pool: &sqlx::PgPool, work: Work) -> anyhow::Result<String> {
         Work::CreateUser { email, role, name, password } => {
             let new = NewUser { email, name, role, password: password.expose().to_owned() };
             let user = users::create(&access, &system, new).await?;
-            Ok(format!("made {} {}", user.role, user.email))
+            Ok(format!("created {} {}", user.role, user.email))
         }
         Work::ResetPassword { email, password } => {
             let set = users::set_password(&access, &system, &email, password.expose().to_owned()).await;
@@ -142,8 +142,8 @@ async fn app_id(pool: &sqlx::PgPool, name: &str) -> anyhow::Result<AppId> {
     Ok(super::app_name::app(&delivery, name).await?.id)
 }
 
-/// From the terminal without showing it, twice; else the first line of standard input. Never from the command line, where every
-/// process of the machine could read it.
+/// Read from the terminal, twice and without echo, or else from the first line of standard input. Never from the command line, which every
+/// process of the machine can read.
 fn password() -> anyhow::Result<Secret> {
     let stdin = io::stdin();
     if !stdin.is_terminal() {
@@ -153,7 +153,7 @@ fn password() -> anyhow::Result<Secret> {
     let mut hidden = shown.clone();
     hidden.local_flags.remove(LocalFlags::ECHO);
     tcsetattr(&stdin, SetArg::TCSANOW, &hidden)?;
-    let asked = ask("Password: ").and_then(|first| Ok((first, ask("Once more: ")?)));
+    let asked = ask("Password: ").and_then(|first| Ok((first, ask("Repeat password: ")?)));
     tcsetattr(&stdin, SetArg::TCSANOW, &shown)?;
     let (first, second) = asked?;
     if first == second { Ok(first) } else { Err(anyhow!("the two passwords differ")) }

@@ -9,10 +9,7 @@ use model::{
     page::{MAX_LIMIT, PageRequest},
 };
 
-/// The app of a slug or an id; none: there is no such app.
-///
-/// # Errors
-/// When the database cannot be asked.
+/// The app with this slug or id, if there is one.
 pub(crate) async fn find_app(delivery: &Delivery, name: &str) -> Result<Option<App>, DeliveryError> {
     if let Ok(id) = name.parse::<AppId>() {
         return match delivery.app(Scope::AllApps, id).await {
@@ -34,10 +31,10 @@ pub(crate) async fn find_app(delivery: &Delivery, name: &str) -> Result<Option<A
     }
 }
 
-/// The same, and an error that says what to do when there is none.
+/// The same, with an error that says what to do when there is none.
 pub(crate) async fn app(delivery: &Delivery, name: &str) -> anyhow::Result<App> {
     let found = find_app(delivery, name).await?;
     found.ok_or_else(|| {
-        anyhow!("--app {name}: there is no app with this slug or id; make it first (POST /api/v1/apps)")
+        anyhow!("--app {name}: there is no app with this slug or id; create it first (POST /api/v1/apps)")
     })
 }

@@ -1,11 +1,11 @@
-//! `headgate import records`: reads a catalog into an app, as `record.replaced` events through the same door as the API.
+//! `headgate import records`: reads a catalog into an app, as `record.replaced` events, which are accepted as by the API.
 //!
-//! Running it again costs nothing for what did not change; `--skip` goes on where an earlier run ended, without reading records in
-//! twice. Records that cannot be taken in are listed by line on standard error, and the exit code is 3. A signal ends it behind the
-//! transaction that is under way; how far it got is said, and the exit code is 130.
+//! Running it again sends nothing for records that did not change; `--skip` continues where an earlier run ended, without importing records
+//! twice. Records that are refused are listed by line on standard error, and the exit code is 3. A signal stops the import after the current
+//! transaction; the position is printed, and the exit code is 130.
 
 use crate::{
-    cli::{DatabaseConcerns, Flags, complain},
+    cli::{DatabaseConcerns, Flags, print_error},
     commands::app_name::app,
     config::{DatabaseSettings, Secret, TelemetrySettings, max_attempts},
     import::{Format, RecordSource, Reject, Row},
@@ -32,18 +32,18 @@ use std::{
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-/// Some records were left out.
-const LEFT_OUT: u8 = 3;
-/// A signal ended it before the end of the file.
+/// Exit code when some records were left out.
+const SOME_REJECTED: u8 = 3;
+/// Exit code when a signal came before the end of the file.
 const STOPPED: u8 = 130;
-/// A transaction that takes longer to end is given up.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// After a signal the current transaction has this long to end.
+const STOP_TIMEOUT: Duration = Duration::from_secs(30);
 /// Records of one transaction.
 const BATCH: usize = 500;
-/// A batch ends early when its records are large: the engine takes a request of 16 MB.
+/// A batch ends early when its records are large, because a request may have 16 MB.
 const BATCH_BYTES: usize = 8 << 20;
-/// Rejects listed one by one; the rest is counted.
-const MOST_LISTED: u64 = 1_000;
+/// Rejected records that are listed; the rest is only counted.
+const MAX_LISTED_REJECTS: u64 = 1_000;
 
 #[derive(Debug, Subcommand)]
 pub enum Import {
@@ -53,29 +53,29 @@ pub enum Import {
 
 #[derive(Debug, Args)]
 pub struct Records {
-    /// Slug or id of an app that exists
+    /// Slug or id of an existing app
     #[arg(long)]
     app: String,
     /// Type of the records, 1 to 255 characters
     #[arg(long)]
     record_type: String,
-    /// jsonl, csv or deb822 [default: by the end of the file's name]
+    /// jsonl, csv or deb822 [default: by the extension of the file]
     #[arg(long)]
     format: Option<Format>,
-    /// Field that holds the id, or several with commas between them [default: id; Package for deb822]
+    /// Field with the id, or several separated by commas [default: id; Package for deb822]
     #[arg(long)]
     id_field: Option<String>,
-    /// Pass over the first N records: those an earlier run has taken in
+    /// Skip the first N records, which an earlier run has imported
     #[arg(long, value_name = "N", default_value_t = 0)]
     skip: u64,
-    /// The file; - or none: standard input
+    /// The file; - or nothing: standard input
     file: Option<PathBuf>,
     #[command(flatten)]
     settings: Flags<DatabaseConcerns>,
 }
 
 /// # Errors
-/// A setting, an app that is not there, the file's, the database's.
+/// A bad setting, an app that does not exist, or a file that cannot be read.
 pub fn run(what: Import, config: Option<&PathBuf>) -> anyhow::Result<ExitCode> {
     let Import::Records(records) = what;
     let Records { app, record_type, format, id_field, skip, file, settings } = records;
@@ -85,12 +85,12 @@ pub fn run(what: Import, config: Option<&PathBuf>) -> anyhow::Result<ExitCode> {
     let delivery = DeliveryConfig { max_attempts: max_attempts(&sources)?, ..DeliveryConfig::default() };
     let file = file.filter(|path| path != Path::new("-"));
     let format = format.or_else(|| file.as_deref().and_then(Format::of));
-    let format = format.context("--format is needed: jsonl, csv or deb822 (the file's name does not say)")?;
+    let format = format.context("--format is needed: jsonl, csv or deb822 (the file's name does not tell)")?;
     if !model::record::is_record_key(&record_type) {
         return Err(anyhow!("--record-type {}", model::record::RECORD_KEY));
     }
     let id_field = id_field.unwrap_or_else(|| format.usual_id_field().to_owned());
-    // The file first: a name that is wrong is said before a database is started.
+    // The file is opened first, so that a wrong name is reported before a database is started.
     let reader = open(file.as_deref())?;
     block_on(async move {
         let database = Database::open(&database, Mode::Either).await?;
@@ -121,40 +121,38 @@ async fn import(
     let app_id = app(&delivery, app_name).await?.id;
     let mut progress = Progress::new(skip);
     let stop = CancellationToken::new();
-    shutdown::watch_silently(stop.clone(), PATIENCE)?;
-    let result = take_in(&delivery, app_id, source(app_id).await, &mut progress, &stop).await;
+    shutdown::watch_silently(stop.clone(), STOP_TIMEOUT)?;
+    let result = import_all(&delivery, app_id, source(app_id).await, &mut progress, &stop).await;
     drop(delivery);
     close(&pool).await;
     progress.finish();
-    let go_on = || format!("stopped; --skip {} goes on behind what is stored", progress.taken_in_order);
+    let go_on = || format!("stopped; continue with --skip {}", progress.position);
     if result.map_err(|error| error.context(go_on()))? == End::Stopped {
-        complain(&go_on());
+        print_error(&go_on());
         return Ok(ExitCode::from(STOPPED));
     }
-    Ok(if progress.rejected > 0 { ExitCode::from(LEFT_OUT) } else { ExitCode::SUCCESS })
+    Ok(if progress.rejected > 0 { ExitCode::from(SOME_REJECTED) } else { ExitCode::SUCCESS })
 }
 
-/// An import opens no secret and sends nothing, so it needs no key: any will do.
+/// An import decrypts no secret and sends nothing, so any key will do.
 fn without_secrets(pool: &sqlx::PgPool, config: DeliveryConfig) -> Result<Delivery, DeliveryError> {
     let guard = TargetGuard::new(Vec::new(), false);
     Delivery::new(pool.clone(), MasterKey::generate(), guard, config, Waker::new(pool.clone()))
 }
 
-/// What the reading thread hands over: rows in the order of the file, all of them counted.
+/// Rows in the order of the file, including rejected ones.
 struct Batch {
     rows: Vec<Row>,
 }
 
-/// Why an import is over.
 #[derive(PartialEq, Eq)]
 enum End {
-    /// Of the file.
     Reached,
-    /// A signal came first.
+    /// By a signal.
     Stopped,
 }
 
-async fn take_in(
+async fn import_all(
     delivery: &Delivery,
     app_id: AppId,
     source: RecordSource,
@@ -163,7 +161,7 @@ async fn take_in(
 ) -> anyhow::Result<End> {
     let (sender, mut batches) = mpsc::channel(2);
     let skip = progress.skip;
-    // A file may block (a pipe): it is read on a thread of its own, two batches ahead.
+    // Reading may block (a pipe), so a thread of its own reads, two batches ahead.
     thread::Builder::new().name("import-reader".into()).spawn(move || read(source, skip, &sender))?;
     loop {
         let batch = tokio::select! {
@@ -190,7 +188,7 @@ async fn take_in(
     }
 }
 
-/// The parser has checked each record; whatever the engine still refuses is found by taking the batch apart.
+/// The parser has checked each record. If accepting a batch is refused nevertheless, its events are accepted one by one to find the bad ones.
 async fn accept(
     delivery: &Delivery,
     app_id: AppId,
@@ -241,7 +239,7 @@ fn read(source: RecordSource, skip: u64, sender: &mpsc::Sender<io::Result<Batch>
             }
         }
     }
-    // A receiver that is gone has said why.
+    // If the receiver is gone, it has reported why.
     let _ = sender.blocking_send(Ok(Batch { rows }));
 }
 
@@ -257,15 +255,15 @@ fn add(sum: &mut Accepted, part: &Accepted) {
     sum.unchanged += part.unchanged;
 }
 
-/// What is said on standard error while it runs, and at the end.
+/// Progress, printed to standard error during the import and at the end.
 struct Progress {
     skip: u64,
-    /// Records of the file that are behind us, those skipped included.
-    taken_in_order: u64,
+    /// Records of the file that are done, including skipped ones.
+    position: u64,
     rejected: u64,
     sum: Accepted,
     started: Instant,
-    said: Instant,
+    printed_at: Instant,
     is_terminal: bool,
 }
 
@@ -275,31 +273,31 @@ impl Progress {
         let is_terminal = io::stderr().is_terminal();
         Self {
             skip,
-            taken_in_order: skip,
+            position: skip,
             rejected: 0,
             sum: Accepted::default(),
             started: now,
-            said: now,
+            printed_at: now,
             is_terminal,
         }
     }
 
     fn reject(&mut self, reject: &Reject) {
         self.rejected += 1;
-        if self.rejected <= MOST_LISTED {
+        if self.rejected <= MAX_LISTED_REJECTS {
             self.clear_line();
-            complain(&format!("line {}: {}", reject.line, model::text::sanitise(&reject.reason, 300)));
-        } else if self.rejected == MOST_LISTED + 1 {
-            complain("more records are left out; they are counted");
+            print_error(&format!("line {}: {}", reject.line, model::text::sanitise(&reject.reason, 300)));
+        } else if self.rejected == MAX_LISTED_REJECTS + 1 {
+            print_error("more records are left out; they are only counted");
         }
     }
 
     fn add(&mut self, records: usize, accepted: &Accepted) {
-        self.taken_in_order += records as u64;
+        self.position += records as u64;
         add(&mut self.sum, accepted);
         let pause = if self.is_terminal { Duration::from_millis(250) } else { Duration::from_secs(5) };
-        if self.said.elapsed() >= pause {
-            self.said = Instant::now();
+        if self.printed_at.elapsed() >= pause {
+            self.printed_at = Instant::now();
             let end = if self.is_terminal { "" } else { "\n" };
             self.clear_line();
             let _ = write!(io::stderr(), "{}{end}", self.line());
@@ -318,9 +316,9 @@ impl Progress {
     }
 
     fn line(&self) -> String {
-        let read = self.taken_in_order - self.skip;
+        let read = self.position - self.skip;
         let seconds = self.started.elapsed().as_secs_f64();
-        // Rows have neither an id nor a time of their own: none is repeated or stale.
+        // Events of an import have neither an id nor a time, so none is repeated or stale.
         let Accepted {
             accepted,
             records_changed,
@@ -332,7 +330,7 @@ impl Progress {
         } = self.sum;
         format!(
             "{read} records read in {seconds:.1} s ({:.0}/s): {accepted} accepted, {records_changed} changed, {unchanged} unchanged, \
-             {} left out; {jobs_created} jobs made, {jobs_coalesced} coalesced",
+             {} left out; {jobs_created} jobs created, {jobs_coalesced} coalesced",
             read as f64 / seconds.max(0.001),
             self.rejected,
         )

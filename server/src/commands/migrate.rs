@@ -8,7 +8,7 @@ use crate::{
 use std::process::ExitCode;
 
 /// # Errors
-/// The database's, or a migration's.
+/// A migration that fails.
 pub fn run(sources: &Sources) -> anyhow::Result<ExitCode> {
     telemetry::start(&TelemetrySettings::read(sources)?);
     let settings = DatabaseSettings::read(sources)?;

@@ -23,10 +23,9 @@ use std::{
 use tokio::{net::TcpListener, time::timeout_at};
 use tokio_util::sync::CancellationToken;
 
-/// Beyond the grace: the embedded database's last checkpoint.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Time after the grace for the embedded database's last checkpoint.
+const DATABASE_STOP_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Whether sample data come along.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sample {
     /// `serve`
@@ -36,7 +35,7 @@ pub(super) enum Sample {
 }
 
 /// # Errors
-/// A setting, the address, the database's.
+/// A bad setting, or an address that cannot be used.
 pub fn run(sources: &Sources) -> anyhow::Result<ExitCode> {
     telemetry::start(&TelemetrySettings::read(sources)?);
     let settings = ServeSettings::read(sources)?;
@@ -45,10 +44,10 @@ pub fn run(sources: &Sources) -> anyhow::Result<ExitCode> {
 
 /// Serves until a signal comes.
 pub(super) async fn serve(settings: ServeSettings, sample: Sample) -> anyhow::Result<ExitCode> {
-    // The address first: a port that is taken is said at once, and not after a database was started.
+    // The address first, so that a port that is in use is reported before a database is started.
     let listener = bind(settings.listen.address).await?;
     let stop = CancellationToken::new();
-    shutdown::watch(stop.clone(), settings.engine.workers.shutdown_grace + PATIENCE)?;
+    shutdown::watch(stop.clone(), settings.engine.workers.shutdown_grace + DATABASE_STOP_TIMEOUT)?;
     let database = Database::open(&settings.database, Mode::Own).await?;
     let result = with_database(&settings, sample, listener, &database, stop).await;
     database.close().await;
@@ -84,7 +83,7 @@ async fn with_database(
     let demo = match sample {
         Sample::None => None,
         Sample::Demo => {
-            Some(Demo::start(&delivery, &stop).await.context("the demo's data could not be made")?)
+            Some(Demo::start(&delivery, &stop).await.context("creating the demo's data failed")?)
         }
     };
 
@@ -109,23 +108,23 @@ async fn with_database(
         },
         stop: stop.clone(),
     });
-    let address = reachable(listener.local_addr()?);
-    let close_door = CancellationToken::new();
+    let address = browsable(listener.local_addr()?);
+    let close_listener = CancellationToken::new();
     let limits = ConnectionLimits::for_files(open_files::most());
-    let door = tokio::spawn(connections::serve(listener, state, limits, close_door.clone()));
+    let server = tokio::spawn(connections::serve(listener, state, limits, close_listener.clone()));
     announce(address, &settings.listen.base_path, link.as_deref());
 
     stop.cancelled().await;
     let ends_at = engine.shutdown_deadline();
-    // `/readyz` is red already; while jobs finish, requests are still answered.
+    // `/readyz` fails from now on; requests are still answered while jobs finish.
     if let Some(demo) = demo {
         let _ = timeout_at(ends_at, demo.ended()).await;
     }
     engine.shutdown(ends_at).await;
-    close_door.cancel();
-    match timeout_at(ends_at, door).await {
+    close_listener.cancel();
+    match timeout_at(ends_at, server).await {
         Ok(served) => served.context("the server's task ended")?,
-        Err(_) => tracing::warn!("some requests were still open when the grace was over"),
+        Err(_) => tracing::warn!("some requests were still open at the end of the grace"),
     }
     pools.close(ends_at).await;
     tracing::info!("stopped");
@@ -143,7 +142,7 @@ async fn bind(address: SocketAddr) -> anyhow::Result<TcpListener> {
     })
 }
 
-/// The first operator of the settings, or a link for whoever reads the start's last lines.
+/// Creates the first operator of the settings, or else a sign-in link that is printed at the end of the start.
 async fn first_operator(access: &Access, settings: &OperatorSettings) -> anyhow::Result<Option<String>> {
     if let Some((email, password)) = &settings.first_operator {
         let made = access.first_operator(email, password.expose().to_owned()).await;
@@ -152,19 +151,19 @@ async fn first_operator(access: &Access, settings: &OperatorSettings) -> anyhow:
     Ok(access.one_time_link().await?)
 }
 
-/// The last lines of the start: people click them, scripts wait for them.
+/// Prints the last lines of the start: people click them, scripts wait for them.
 fn announce(address: SocketAddr, base_path: &str, link: Option<&str>) {
     let mut lines = format!("Headgate is ready: http://{address}{base_path}\n");
     if let Some(token) = link {
         lines.push_str(&format!("Sign in: http://{address}{base_path}/sign-in/link/{token}\n"));
     }
-    // Nobody may be reading: that is no reason to end.
+    // A closed standard output is no reason to stop.
     let mut out = std::io::stdout().lock();
     let _ = out.write_all(lines.as_bytes()).and_then(|()| out.flush());
 }
 
-/// An address that a browser on this machine can open.
-fn reachable(address: SocketAddr) -> SocketAddr {
+/// The address as a browser on this machine can open it.
+fn browsable(address: SocketAddr) -> SocketAddr {
     let ip = match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
         IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 const CONNECTIONS: u32 = 20;
 /// Beyond the grace, or the last steps of a shutdown: then something is stuck.
-const PATIENCE: Duration = Duration::from_secs(10);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// # Errors
 /// A setting, or the database's.
@@ -24,7 +24,7 @@ pub fn run(sources: &Sources) -> anyhow::Result<ExitCode> {
     }
     block_on(async {
         let stop = CancellationToken::new();
-        shutdown::watch(stop.clone(), settings.workers.shutdown_grace + PATIENCE)?;
+        shutdown::watch(stop.clone(), settings.workers.shutdown_grace + SHUTDOWN_TIMEOUT)?;
         let database = Database::open(&database, Mode::Join).await?;
         let result = work(&database, &settings, stop).await;
         database.close().await;

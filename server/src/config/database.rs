@@ -39,8 +39,8 @@ impl DatabaseSettings {
     /// A bad value; a replica without a primary.
     pub fn read(sources: &Sources) -> Result<Self, ConfigError> {
         let settings = Self {
-            url: sources.explained_secret(&URL, judge)?,
-            read_url: sources.explained_secret(&READ_URL, judge)?,
+            url: sources.explained_secret(&URL, check_url)?,
+            read_url: sources.explained_secret(&READ_URL, check_url)?,
             data_dir: sources.optional(&DATA_DIR, |text| Some(PathBuf::from(text)))?,
         };
         if settings.read_url.is_some() && settings.url.is_none() {
@@ -53,7 +53,7 @@ impl DatabaseSettings {
 }
 
 /// What is wrong with an address, in words that hold nothing of it but its scheme: a password may stand anywhere in a broken one.
-fn judge(text: &str) -> Result<(), String> {
+fn check_url(text: &str) -> Result<(), String> {
     let Some((scheme, _)) = text.split_once("://") else {
         return Err("it is no URL".to_owned());
     };
@@ -92,13 +92,13 @@ mod tests {
             ("postgres://me:hunter2/9@db/x", "invalid port number"),
             ("postgres://me:hunter2@db/x?sslmode=hunter2", "a part of it cannot be read"),
         ] {
-            let said = judge(text).unwrap_err();
+            let said = check_url(text).unwrap_err();
             assert!(said.starts_with(why) && !said.contains("hunter2"), "{text}: {said}");
         }
         for text in
             ["postgres:///headgate?host=%2Frun&user=x", "postgresql://u:p%2F@h:5433/d?sslmode=require"]
         {
-            assert_eq!(judge(text), Ok(()));
+            assert_eq!(check_url(text), Ok(()));
         }
     }
 }

@@ -4,7 +4,7 @@ use super::{error::ConfigError, key::Key, sources::Sources};
 use model::retention::{Retained, Retentions};
 use std::time::Duration;
 
-const LONGEST: Duration = Duration::from_secs(3_650 * 24 * 60 * 60);
+const MAXIMUM: Duration = Duration::from_secs(3_650 * 24 * 60 * 60);
 
 /// The settings of this concern, in the order of [`Retained::ALL`].
 pub(super) const KEYS: [&Key; Retained::ALL.len()] = [
@@ -24,7 +24,7 @@ const fn key(what: Retained) -> Key {
     Key::with_default(what.setting(), what.default_text(), what.meaning(), accepted)
 }
 
-fn shortest(what: Retained) -> Duration {
+fn minimum(what: Retained) -> Duration {
     let hours = match what {
         // So long they can be undone.
         Retained::Operations => 24,
@@ -37,6 +37,6 @@ fn shortest(what: Retained) -> Duration {
 /// A bad value.
 pub(super) fn read(sources: &Sources) -> Result<Retentions, ConfigError> {
     Retained::ALL.into_iter().zip(KEYS).try_fold(Retentions::default(), |kept, (what, key)| {
-        Ok(kept.with(what, sources.duration(key, shortest(what)..=LONGEST)?))
+        Ok(kept.with(what, sources.duration(key, minimum(what)..=MAXIMUM)?))
     })
 }

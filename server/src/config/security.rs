@@ -65,7 +65,7 @@ impl DeliverySettings {
         Ok(Self {
             master_key: sources.secret(&MASTER_KEY, |text| MasterKey::from_base64(text).is_ok())?,
             allowed_targets: sources.optional(&ALLOWED_TARGETS, networks)?.unwrap_or_default(),
-            allow_http: sources.required(&ALLOW_HTTP, truth)?,
+            allow_http: sources.required(&ALLOW_HTTP, parse_bool)?,
             masked_fields: sources.optional(&MASKED_FIELDS, fields)?.unwrap_or_default(),
         })
     }
@@ -115,7 +115,7 @@ fn fields(text: &str) -> Option<Vec<String>> {
     are_fields.then_some(fields)
 }
 
-fn truth(text: &str) -> Option<bool> {
+fn parse_bool(text: &str) -> Option<bool> {
     match text.to_ascii_lowercase().as_str() {
         "true" | "1" | "yes" | "on" => Some(true),
         "false" | "0" | "no" | "off" => Some(false),

@@ -93,7 +93,7 @@ impl Sources {
             };
             if !is_known(name) {
                 let nearest = nearest(name, known.iter().map(|key| key.name.to_owned()));
-                return Err(ConfigError::Unknown { place: name.to_owned(), value: shape(value), nearest });
+                return Err(ConfigError::Unknown { place: name.to_owned(), value: shown_value(value), nearest });
             }
             self.environment.insert(name.to_owned(), value.to_owned());
         }
@@ -115,7 +115,7 @@ impl Sources {
                 let nearest = nearest(&wanted, known.iter().map(|key| key.toml_name()));
                 return Err(ConfigError::Unknown {
                     place: place(),
-                    value: shape(&value.to_string()),
+                    value: shown_value(&value.to_string()),
                     nearest,
                 });
             }
@@ -123,7 +123,7 @@ impl Sources {
                 let accepted = "a text, a number, true, false, or a list of them".to_owned();
                 return Err(ConfigError::Value {
                     place: place(),
-                    value: shape(&value.to_string()),
+                    value: shown_value(&value.to_string()),
                     accepted,
                 });
             };
@@ -148,7 +148,7 @@ fn plain(value: &toml::Value) -> Option<String> {
 }
 
 /// A misspelt name may hold a secret: plain short words are shown, anything else is not.
-fn shape(value: &str) -> String {
+fn shown_value(value: &str) -> String {
     let is_plain =
         value.len() <= 16 && value.chars().all(|c| c.is_ascii_alphanumeric() || ".,:-_/\"".contains(c));
     if is_plain { value.to_owned() } else { format!("({} characters)", value.chars().count()) }

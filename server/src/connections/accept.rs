@@ -45,7 +45,7 @@ pub async fn serve(
             accepted = Listener::accept(&mut listener) => accepted,
         };
         let slot = slots.take(peer.ip());
-        let router = if slot.is_of_reserve() { &probes } else { &everything }.clone();
+        let router = if slot.is_reserve() { &probes } else { &everything }.clone();
         let connection = Connection { stream, peer, slot, router, limits };
         tokio::spawn(connection.answer(open.watcher()));
     }
@@ -65,9 +65,9 @@ impl Connection {
     async fn answer(self, watcher: Watcher) {
         let Self { stream, peer, slot, router, limits } = self;
         let begun = CancellationToken::new();
-        let begins = begun.clone();
+        let begun_by_request = begun.clone();
         let service = service_fn(move |request: hyper::Request<Incoming>| {
-            begins.cancel();
+            begun_by_request.cancel();
             let mut request: Request = request.map(Body::new);
             request.extensions_mut().insert(ConnectInfo(peer));
             router.clone().oneshot(request)
@@ -79,7 +79,7 @@ impl Connection {
             .header_read_timeout(limits.next_header)
             .max_buf_size(MAX_HEADER_BYTES)
             // A place of the reserve is for one answer.
-            .keep_alive(!slot.is_of_reserve())
+            .keep_alive(!slot.is_reserve())
             .serve_connection(TokioIo::new(Box::pin(stream)), service);
         tokio::select! {
             ended = watcher.watch(connection) => if let Err(error) = ended {
@@ -88,7 +88,7 @@ impl Connection {
             () = no_request(&begun, limits.first_header) => {
                 tracing::debug!(client.address = %peer.ip(), "a connection asked for nothing in time");
             }
-            () = slot.taken_back() => {
+            () = slot.evicted() => {
                 tracing::debug!(client.address = %peer.ip(), "a connection gave way to a newer one");
             }
         }

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 /// Connections at once, however many files there may be.
-const MOST: usize = 4_096;
+const MAX_CONNECTIONS: usize = 4_096;
 /// A process whose file limit nobody knows is taken to have the smallest that is usual.
-const USUAL_FILES: u64 = 1_024;
+const DEFAULT_FILE_LIMIT: u64 = 1_024;
 
 /// How many connections, and how long they may be silent.
 #[derive(Clone, Copy, Debug)]
@@ -20,7 +20,7 @@ pub struct ConnectionLimits {
     /// Connections in all.
     pub all: usize,
     /// Connections of one address; of IPv6 its /64. Not for the proxies that are believed: behind one of them is everybody.
-    pub of_one_address: usize,
+    pub per_address: usize,
     /// Connections beyond these that are answered as far as `/healthz`, `/readyz` and `/metrics`. The newest take the places of the oldest.
     pub reserve: usize,
 }
@@ -29,15 +29,15 @@ impl ConnectionLimits {
     /// For a process that may open so many files: deliveries and the database keep half of them.
     #[must_use]
     pub fn for_files(files: Option<u64>) -> Self {
-        let files = usize::try_from(files.unwrap_or(USUAL_FILES)).unwrap_or(usize::MAX);
+        let files = usize::try_from(files.unwrap_or(DEFAULT_FILE_LIMIT)).unwrap_or(usize::MAX);
         let reserve = (files / 32).clamp(1, 32);
-        let all = (files / 2).saturating_sub(reserve).clamp(1, MOST);
+        let all = (files / 2).saturating_sub(reserve).clamp(1, MAX_CONNECTIONS);
         Self {
             first_header: Duration::from_secs(10),
             next_header: Duration::from_secs(75),
             unread: Duration::from_secs(30),
             all,
-            of_one_address: (all / 8).max(1),
+            per_address: (all / 8).max(1),
             reserve,
         }
     }

@@ -22,7 +22,7 @@ struct Taken {
     by_network: HashMap<IpAddr, usize>,
     /// Of the reserve, the oldest first.
     reserve: BTreeMap<u64, CancellationToken>,
-    next_of_reserve: u64,
+    next_reserve_number: u64,
 }
 
 /// A connection's place.
@@ -35,7 +35,7 @@ enum Kind {
     /// Everything is answered.
     Ordinary { network: IpAddr },
     /// Probes are.
-    Reserve { number: u64, taken_back: CancellationToken },
+    Reserve { number: u64, evicted: CancellationToken },
 }
 
 impl Slots {
@@ -48,22 +48,22 @@ impl Slots {
         let network = network(peer);
         let mut taken = self.taken();
         let own = taken.by_network.get(&network).copied().unwrap_or(0);
-        let is_one_too_many = own >= self.limits.of_one_address && !self.proxies.contain(peer);
-        if taken.all < self.limits.all && !is_one_too_many {
+        let is_over_limit = own >= self.limits.per_address && !self.proxies.contain(peer);
+        if taken.all < self.limits.all && !is_over_limit {
             taken.all += 1;
             taken.by_network.insert(network, own + 1);
             return Slot { slots: Arc::clone(self), kind: Kind::Ordinary { network } };
         }
-        let number = taken.next_of_reserve;
-        taken.next_of_reserve += 1;
-        let taken_back = CancellationToken::new();
-        taken.reserve.insert(number, taken_back.clone());
+        let number = taken.next_reserve_number;
+        taken.next_reserve_number += 1;
+        let evicted = CancellationToken::new();
+        taken.reserve.insert(number, evicted.clone());
         if taken.reserve.len() > self.limits.reserve
             && let Some((_, oldest)) = taken.reserve.pop_first()
         {
             oldest.cancel();
         }
-        Slot { slots: Arc::clone(self), kind: Kind::Reserve { number, taken_back } }
+        Slot { slots: Arc::clone(self), kind: Kind::Reserve { number, evicted } }
     }
 
     fn taken(&self) -> MutexGuard<'_, Taken> {
@@ -72,15 +72,15 @@ impl Slots {
 }
 
 impl Slot {
-    pub(super) fn is_of_reserve(&self) -> bool {
+    pub(super) fn is_reserve(&self) -> bool {
         matches!(self.kind, Kind::Reserve { .. })
     }
 
     /// When a newer connection has taken its place.
-    pub(super) async fn taken_back(&self) {
+    pub(super) async fn evicted(&self) {
         match &self.kind {
             Kind::Ordinary { .. } => std::future::pending().await,
-            Kind::Reserve { taken_back, .. } => taken_back.cancelled().await,
+            Kind::Reserve { evicted, .. } => evicted.cancelled().await,
         }
     }
 }
@@ -121,8 +121,8 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    fn slots(all: usize, of_one_address: usize, reserve: usize) -> Arc<Slots> {
-        let limits = ConnectionLimits { all, of_one_address, reserve, ..ConnectionLimits::for_files(None) };
+    fn slots(all: usize, per_address: usize, reserve: usize) -> Arc<Slots> {
+        let limits = ConnectionLimits { all, per_address, reserve, ..ConnectionLimits::for_files(None) };
         Slots::new(limits, TrustedProxies::default())
     }
 
@@ -131,7 +131,7 @@ mod tests {
     }
 
     fn is_ordinary(slot: &Slot) -> bool {
-        !slot.is_of_reserve()
+        !slot.is_reserve()
     }
 
     #[test]
@@ -161,9 +161,9 @@ mod tests {
         let slots = slots(1, 1, 2);
         let _ordinary = take(&slots, "127.0.0.1");
         let reserve: Vec<Slot> = (0..3).map(|_| take(&slots, "127.0.0.1")).collect();
-        reserve[0].taken_back().await;
+        reserve[0].evicted().await;
         for slot in &reserve[1..] {
-            assert!(tokio::time::timeout(Duration::ZERO, slot.taken_back()).await.is_err());
+            assert!(tokio::time::timeout(Duration::ZERO, slot.evicted()).await.is_err());
         }
         assert_eq!(slots.taken().reserve.len(), 2);
         drop(reserve);

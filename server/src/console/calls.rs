@@ -51,7 +51,7 @@ async fn answer(State(state): State<AppState>, request: Request, next: Next) -> 
     let is_form = request.method() == Method::POST;
     let is_plain_form = is_form && wants_page(request.headers());
     let FormRefused { because, page } = match run(&state, request, next).await {
-        Ok(response) if is_plain_form => return gone_on(response),
+        Ok(response) if is_plain_form => return follow_redirect(response),
         Ok(response) => return response,
         Err(refused) => refused,
     };
@@ -135,7 +135,7 @@ impl From<Refusal> for FormRefused {
 }
 
 /// Without a script it is the browser that follows, and not the console's router.
-fn gone_on(response: Response) -> Response {
+fn follow_redirect(response: Response) -> Response {
     let (mut parts, body) = response.into_parts();
     if parts.headers.remove(REDIRECT_HEADER).is_some() {
         parts.status = StatusCode::SEE_OTHER;

@@ -33,13 +33,13 @@ const SIGN_IN_LINK: &str = "/sign-in/link/{token}";
 /// Every page of the console, with the mount prefix in its path.
 pub fn pages(state: &AppState) -> Router {
     let base = BasePath::new(&state.settings.base_path);
-    let mut left_out: Vec<String> =
+    let mut excluded: Vec<String> =
         server_fn::axum::server_fn_paths().map(|(path, _)| path.to_owned()).collect();
-    left_out.push(base.join(SIGN_IN_LINK));
+    excluded.push(base.join(SIGN_IN_LINK));
     let context = context(state);
     let (routes, _) = generate_route_list_with_exclusions_and_ssg_and_context(
         || shell(leptos_options()),
-        Some(left_out),
+        Some(excluded),
         move || provide_context(base.clone()),
     );
     let options = state.leptos.clone();
@@ -104,7 +104,7 @@ async fn guard(State(state): State<AppState>, request: Request, next: Next) -> R
 fn refusal(base: &str, request: &Request) -> Option<Response> {
     let path = request.uri().path();
     let page = path.strip_prefix(base).unwrap_or(path);
-    match actor::of(request.extensions(), needed_for(page)?) {
+    match actor::of(request.extensions(), required_permission(page)?) {
         // Nobody can say who asks: the page says so and recovers by itself.
         Ok(_) | Err(CallError::Unavailable) => None,
         Err(CallError::Forbidden) => {
@@ -115,7 +115,7 @@ fn refusal(base: &str, request: &Request) -> Option<Response> {
 }
 
 /// What a page asks of its reader; none: anybody may open it.
-fn needed_for(page: &str) -> Option<Permission> {
+fn required_permission(page: &str) -> Option<Permission> {
     let first = page.trim_start_matches('/').split('/').next().unwrap_or_default();
     match first {
         "sign-in" | "portal" => None,
@@ -177,7 +177,7 @@ mod tests {
             ("/settings/users", Some(Permission::ReadDeployment)),
             ("/sign-in", None),
         ] {
-            assert_eq!(needed_for(page), needed, "{page}");
+            assert_eq!(required_permission(page), needed, "{page}");
         }
     }
 

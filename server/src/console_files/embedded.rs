@@ -27,7 +27,7 @@ fn get(path: &str) -> Option<rust_embed::EmbeddedFile> {
 }
 
 pub(super) fn load(path: &str) -> Option<SiteFile> {
-    let Some(file) = get(path) else { return unpacked(path) };
+    let Some(file) = get(path) else { return decompressed(path) };
     let bytes = match file.data {
         Cow::Borrowed(bytes) => Bytes::from_static(bytes),
         Cow::Owned(bytes) => bytes.into(),
@@ -45,17 +45,17 @@ fn version(of: &rust_embed::Metadata) -> String {
 }
 
 /// For the client that takes no compressed form: unpacked once.
-fn unpacked(path: &str) -> Option<SiteFile> {
-    static UNPACKED: LazyLock<Mutex<HashMap<String, Bytes>>> = LazyLock::new(Mutex::default);
-    let packed = get(&format!("{path}.gz"))?;
-    let mut unpacked = UNPACKED.lock().unwrap_or_else(PoisonError::into_inner);
-    let bytes = match unpacked.get(path) {
+fn decompressed(path: &str) -> Option<SiteFile> {
+    static DECOMPRESSED: LazyLock<Mutex<HashMap<String, Bytes>>> = LazyLock::new(Mutex::default);
+    let compressed = get(&format!("{path}.gz"))?;
+    let mut decompressed = DECOMPRESSED.lock().unwrap_or_else(PoisonError::into_inner);
+    let bytes = match decompressed.get(path) {
         Some(bytes) => bytes.clone(),
         None => {
             let mut bytes = Vec::new();
-            GzDecoder::new(&*packed.data).read_to_end(&mut bytes).ok()?;
-            unpacked.entry(path.to_owned()).or_insert(bytes.into()).clone()
+            GzDecoder::new(&*compressed.data).read_to_end(&mut bytes).ok()?;
+            decompressed.entry(path.to_owned()).or_insert(bytes.into()).clone()
         }
     };
-    Some(SiteFile { bytes, version: version(&packed.metadata) })
+    Some(SiteFile { bytes, version: version(&compressed.metadata) })
 }

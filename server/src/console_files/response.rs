@@ -7,13 +7,13 @@ use axum::{
 };
 
 /// The query names the content: what it names never changes.
-const FOR_EVER: &str = "public, max-age=31536000, immutable";
+const IMMUTABLE: &str = "public, max-age=31536000, immutable";
 /// The build's name for the folder says what the files in it are.
-const NAMED_BY_CONTENT: &str = "pkg/split/";
+const CONTENT_ADDRESSED: &str = "pkg/split/";
 /// A font's name has no version and its content hardly ever a new one; asking each time makes text flicker.
-const A_DAY: &str = "public, max-age=86400";
+const ONE_DAY: &str = "public, max-age=86400";
 /// Kept, but asked about before each use: after an upgrade, page and script always fit.
-const ASK_FIRST: &str = "no-cache";
+const REVALIDATE: &str = "no-cache";
 
 /// A file that was found, in the encoding that is sent.
 pub(super) struct Found<'a> {
@@ -37,7 +37,7 @@ impl Found<'_> {
         set(header::CACHE_CONTROL, self.cache_control(uri));
         set(header::ETAG, &tag);
         set(header::VARY, "accept-encoding");
-        if is_known(request, &tag) {
+        if matches_etag(request, &tag) {
             return (StatusCode::NOT_MODIFIED, headers).into_response();
         }
         set(header::CONTENT_TYPE, &content_type(self.path));
@@ -57,18 +57,18 @@ impl Found<'_> {
 
     fn cache_control(&self, uri: &Uri) -> &'static str {
         let asked = uri.query().and_then(|query| query.split('&').find_map(|pair| pair.strip_prefix("v=")));
-        if asked.is_some_and(|version| version == self.version) || self.path.starts_with(NAMED_BY_CONTENT) {
-            FOR_EVER
+        if asked.is_some_and(|version| version == self.version) || self.path.starts_with(CONTENT_ADDRESSED) {
+            IMMUTABLE
         } else if self.path.starts_with("fonts/") {
-            A_DAY
+            ONE_DAY
         } else {
-            ASK_FIRST
+            REVALIDATE
         }
     }
 }
 
 /// `If-None-Match` with this tag, compared weakly as RFC 9110 asks: a proxy that recompressed makes tags weak.
-fn is_known(request: &HeaderMap, tag: &str) -> bool {
+fn matches_etag(request: &HeaderMap, tag: &str) -> bool {
     request.get_all(header::IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok()).any(|value| {
         value
             .split(',')
@@ -134,14 +134,14 @@ mod tests {
     #[test]
     fn only_a_matching_version_is_kept_for_ever() {
         let cache_control = |uri| found(Encoding::Identity).cache_control(&Uri::from_static(uri));
-        assert_eq!(cache_control("/pkg/headgate.css?v=1f"), FOR_EVER);
-        assert_eq!(cache_control("/pkg/headgate.css?v=0"), ASK_FIRST);
-        assert_eq!(cache_control("/pkg/headgate.css"), ASK_FIRST);
+        assert_eq!(cache_control("/pkg/headgate.css?v=1f"), IMMUTABLE);
+        assert_eq!(cache_control("/pkg/headgate.css?v=0"), REVALIDATE);
+        assert_eq!(cache_control("/pkg/headgate.css"), REVALIDATE);
     }
 
     #[test]
     fn what_is_named_by_its_content_is_kept_for_ever() {
         let part = Found { path: "pkg/split/1f/jobs.pack", ..found(Encoding::Identity) };
-        assert_eq!(part.cache_control(&Uri::from_static("/pkg/split/1f/jobs.pack")), FOR_EVER);
+        assert_eq!(part.cache_control(&Uri::from_static("/pkg/split/1f/jobs.pack")), IMMUTABLE);
     }
 }

@@ -1,4 +1,4 @@
-//! Whom the database runs as: Postgres refuses root.
+//! The user the database runs as, because Postgres refuses to run as root.
 
 use super::EmbeddedError;
 use nix::unistd::{Uid, User};
@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The unprivileged user that root becomes for the database.
+/// The unprivileged user that root switches to for the database.
 #[derive(Clone, Debug)]
 pub(super) struct DatabaseUser {
     pub(super) uid: u32,
@@ -20,8 +20,7 @@ pub(super) fn is_root() -> bool {
     Uid::effective().is_root()
 }
 
-/// Nobody to become when we are not root. A cluster that exists is run by its owner, so that root may start
-/// what a user has made.
+/// `None` when this process is not root. An existing cluster is run by its owner, so that root may start what a user has created.
 pub(super) fn database_user(data_dir: &Path) -> Result<Option<DatabaseUser>, EmbeddedError> {
     if !is_root() {
         return Ok(None);
@@ -36,7 +35,7 @@ pub(super) fn database_user(data_dir: &Path) -> Result<Option<DatabaseUser>, Emb
 }
 
 impl DatabaseUser {
-    /// The first directory on the way to `path`, itself included, that this user cannot walk through.
+    /// The first directory of `path`, itself included, that this user may not enter.
     pub(super) fn first_closed(&self, path: &Path) -> Option<PathBuf> {
         let mut folders: Vec<&Path> = path.ancestors().filter(|folder| folder.exists()).collect();
         folders.reverse();
@@ -63,7 +62,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     #[test]
-    fn the_first_closed_directory_on_the_way_is_named() {
+    fn the_first_closed_directory_of_a_path_is_found() {
         let root = std::env::temp_dir().join(format!("headgate-closed-{}", std::process::id()));
         let inner = root.join("inner");
         fs::create_dir_all(&inner).unwrap();

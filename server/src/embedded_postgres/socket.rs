@@ -8,25 +8,25 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The only port number there is: it names the socket's file, nothing listens on a network.
+/// Only part of the name of the socket's file: nothing listens on a network.
 pub(super) const PORT: u16 = 5432;
 
-/// What the shortest of our systems allows for a socket's whole path.
-const LONGEST_PATH: usize = 103;
+/// The limit of a socket's whole path on macOS; Linux allows four more.
+const MAX_PATH_BYTES: usize = 103;
 
-/// `run` beside the cluster, or a short directory in `/tmp` when that path is too long for a socket.
+/// `run` in the data directory, or a short directory in `/tmp` when that path is too long for a socket.
 pub(super) fn folder(home: &Path, user: Option<&DatabaseUser>) -> Result<PathBuf, EmbeddedError> {
-    let beside = home.join("run");
-    if beside.join(file_name()).as_os_str().len() <= LONGEST_PATH {
-        cluster::make_folder(&beside, user)?;
-        return Ok(beside);
+    let in_home = home.join("run");
+    if in_home.join(file_name()).as_os_str().len() <= MAX_PATH_BYTES {
+        cluster::make_folder(&in_home, user)?;
+        return Ok(in_home);
     }
     let short = PathBuf::from("/tmp").join(format!("headgate-{}", digest(home)));
     let is_new = fs::symlink_metadata(&short).is_err();
     if is_new {
         cluster::make_folder(&short, user)?;
     }
-    // Anybody may make files in /tmp: only a directory that nobody else can touch will do.
+    // Anybody may create files in /tmp, so only a directory that nobody else can change will do.
     let expected = user.map_or_else(|| nix::unistd::Uid::effective().as_raw(), |user| user.uid);
     let is_ours = fs::symlink_metadata(&short).is_ok_and(|metadata| {
         metadata.is_dir() && metadata.uid() == expected && metadata.mode() & 0o077 == 0
@@ -34,8 +34,8 @@ pub(super) fn folder(home: &Path, user: Option<&DatabaseUser>) -> Result<PathBuf
     if is_ours { Ok(short) } else { Err(EmbeddedError::SocketDirTaken { path: short }) }
 }
 
-/// Removes what a killed server left, once it is certain that none runs: a lock that names a process number
-/// in use again would keep the next one from starting.
+/// Removes the files of a killed server, once it is certain that none runs: if its process id is in use again, the lock would keep the next
+/// server from starting.
 pub(super) fn remove_remains(folder: &Path) {
     let socket = folder.join(file_name());
     let _ = fs::remove_file(folder.join(format!("{}.lock", file_name())));

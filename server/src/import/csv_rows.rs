@@ -1,10 +1,9 @@
-//! CSV (RFC 4180): the first row names the fields, every value is a text.
+//! CSV (RFC 4180): the first row names the fields, every value is a string.
 
 use super::{Item, Parsed, Reject};
 use serde_json::{Map, Value};
 use std::io::{self, Read};
 
-/// Reads rows below a row of names.
 pub(super) struct CsvRows<R> {
     reader: csv::Reader<R>,
     names: Option<Vec<String>>,
@@ -13,7 +12,7 @@ pub(super) struct CsvRows<R> {
 
 impl<R: Read> CsvRows<R> {
     pub(super) fn new(reader: R) -> Self {
-        // Told to end rows at the newline alone, it counts lines rightly in files from Windows too.
+        // With the newline alone as terminator, lines are counted correctly in files from Windows too.
         let newline = csv::Terminator::Any(b'\n');
         let reader = csv::ReaderBuilder::new()
             .flexible(true)
@@ -23,7 +22,7 @@ impl<R: Read> CsvRows<R> {
         Self { reader, names: None, record: csv::ByteRecord::new() }
     }
 
-    /// The next row that is not empty; none at the end.
+    /// Reads the next row that is not empty and returns its line; `None` at the end.
     fn read(&mut self) -> io::Result<Option<u64>> {
         loop {
             match self.reader.read_byte_record(&mut self.record) {
@@ -67,16 +66,16 @@ impl<R: Read> CsvRows<R> {
 
     fn read_names(&self) -> io::Result<Vec<String>> {
         let mut names: Vec<String> = Vec::with_capacity(self.record.len());
-        let broken =
+        let invalid =
             |what: String| io::Error::new(io::ErrorKind::InvalidData, format!("the first line {what}"));
         for name in self.fields() {
-            let name = std::str::from_utf8(name).map_err(|_| broken("is not valid UTF-8".into()))?;
+            let name = std::str::from_utf8(name).map_err(|_| invalid("is not valid UTF-8".into()))?;
             let name = name.trim_start_matches('\u{feff}').trim();
             if name.is_empty() {
-                return Err(broken("has a field without a name".into()));
+                return Err(invalid("has a field without a name".into()));
             }
             if names.iter().any(|known| known == name) {
-                return Err(broken(format!("names the field {name} twice")));
+                return Err(invalid(format!("names the field {name} twice")));
             }
             names.push(name.to_owned());
         }
@@ -126,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_first_line_that_names_no_fields_ends_it() {
+    fn a_bad_first_line_ends_the_import() {
         for (text, words) in [("a,a\n1,2", "twice"), ("a,,b\n", "without a name")] {
             let error = CsvRows::new(text.as_bytes()).next().unwrap().unwrap_err();
             assert!(error.to_string().contains(words), "{error}");

@@ -1,6 +1,6 @@
-//! deb822: stanzas of `Field: value` lines with an empty line between them (deb822(5)), as in Debian's package index.
+//! deb822: stanzas of `Field: value` lines separated by empty lines (deb822(5)), as in Debian's package index.
 //!
-//! Our own forty lines, because what the crates for it lack is what an import needs: the line of a fault, and going on behind it.
+//! A parser of our own, because the existing crates neither report the line of a fault nor continue after it.
 
 use super::{
     Item, Parsed, Reject,
@@ -9,7 +9,7 @@ use super::{
 use serde_json::{Map, Value};
 use std::io::BufRead;
 
-/// Reads stanzas; lines that begin with `#` are comments.
+/// Lines that begin with `#` are comments.
 #[derive(Debug)]
 pub(super) struct Deb822<R>(Lines<R>);
 
@@ -34,11 +34,11 @@ impl<R: BufRead> Iterator for Deb822<R> {
                     }
                 }
                 Ok(Some((line, Line::Text(text)))) => stanza.add(line, &text),
-                Ok(Some((line, Line::Garbled))) => {
-                    stanza.spoil(line, "is not valid UTF-8".to_owned());
+                Ok(Some((line, Line::NotUtf8))) => {
+                    stanza.reject(line, "is not valid UTF-8".to_owned());
                 }
                 Ok(Some((line, Line::TooLong))) => {
-                    stanza.spoil(line, "is longer than 4 MB".to_owned());
+                    stanza.reject(line, "is longer than 4 MB".to_owned());
                 }
                 Ok(None) if stanza.first_line.is_some() => break,
                 Ok(None) => return None,
@@ -52,7 +52,7 @@ impl<R: BufRead> Iterator for Deb822<R> {
 struct Stanza {
     first_line: Option<u64>,
     fields: Vec<(String, String)>,
-    /// Which line, and what of it.
+    /// The line and what is wrong with it.
     fault: Option<(u64, String)>,
 }
 
@@ -65,26 +65,26 @@ impl Stanza {
             match self.fields.last_mut() {
                 Some((_, value)) => {
                     value.push('\n');
-                    // A line with a dot alone stands for an empty one.
+                    // A line with only a dot stands for an empty line.
                     value.push_str(if more.trim_end() == "." { "" } else { more.trim_end() });
                     self.first_line.get_or_insert(line);
                 }
-                None => self.spoil(line, "continues a field, but there is none".to_owned()),
+                None => self.reject(line, "continues a field, but there is none".to_owned()),
             }
             return;
         }
         let Some((name, value)) = text.split_once(':').filter(|(name, _)| is_field_name(name)) else {
-            return self.spoil(line, "is no `Field: value`".to_owned());
+            return self.reject(line, "is not `Field: value`".to_owned());
         };
         self.first_line.get_or_insert(line);
         if self.fields.iter().any(|(known, _)| known.eq_ignore_ascii_case(name)) {
-            return self.spoil(line, format!("gives the field {name} a second time"));
+            return self.reject(line, format!("gives the field {name} a second time"));
         }
         self.fields.push((name.to_owned(), value.trim().to_owned()));
     }
 
-    /// The first fault is the one that is told.
-    fn spoil(&mut self, line: u64, fault: String) {
+    /// The first fault is the one that is reported.
+    fn reject(&mut self, line: u64, fault: String) {
         self.first_line.get_or_insert(line);
         self.fault.get_or_insert((line, fault));
     }
@@ -92,7 +92,7 @@ impl Stanza {
     fn finish(self) -> Result<Parsed, Reject> {
         let line = self.first_line.unwrap_or_default();
         if let Some((at, fault)) = self.fault {
-            // The line it begins at is said already.
+            // A reject names the stanza's first line by itself.
             return Err(Reject::new(line, if at == line { fault } else { format!("line {at} {fault}") }));
         }
         let attributes: Map<String, Value> =
@@ -132,11 +132,11 @@ mod tests {
     #[test]
     fn a_bad_stanza_is_rejected_whole_and_the_next_one_is_read() {
         for (bad, reason) in [
-            ("Package: a\nnonsense", "line 2 is no `Field: value`"),
+            ("Package: a\nnonsense", "line 2 is not `Field: value`"),
             ("Package: a\nB: 1\nb: 2", "line 3 gives the field b a second time"),
             (" leading: a", "continues a field, but there is none"),
-            ("two words: a", "is no `Field: value`"),
-            (": a", "is no `Field: value`"),
+            ("two words: a", "is not `Field: value`"),
+            (": a", "is not `Field: value`"),
         ] {
             let stanzas = read(&format!("{bad}\n\nPackage: good\n"));
             assert_eq!(stanzas[0], Err(Reject::new(1, reason)), "{bad}");
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_text_spoil_their_stanza_only() {
+    fn invalid_utf8_rejects_only_its_stanza() {
         let stanzas: Vec<_> =
             Deb822::new(&b"Package: a\nX: \xff\n\nPackage: b"[..]).map(Result::unwrap).collect();
         assert_eq!(stanzas[0], Err(Reject::new(1, "line 2 is not valid UTF-8")));

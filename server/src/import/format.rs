@@ -1,9 +1,8 @@
-//! The formats and how they are told apart.
+//! The formats, and how a file's name tells them apart.
 
 use clap::ValueEnum;
 use std::path::Path;
 
-/// How records are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// One JSON object a line
@@ -15,7 +14,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// What the end of the name says; none when it says nothing.
+    /// The format by the file's name, if the name tells.
     pub fn of(path: &Path) -> Option<Self> {
         let name = path.file_name()?.to_str()?.to_ascii_lowercase();
         if name == "packages" || name == "sources" || name == "available" {
@@ -29,7 +28,6 @@ impl Format {
         }
     }
 
-    /// The field that usually holds the id.
     pub fn usual_id_field(self) -> &'static str {
         match self {
             Self::Jsonl | Self::Csv => "id",

@@ -1,4 +1,4 @@
-//! JSON Lines: one object a line.
+//! JSON Lines: one object per line.
 
 use super::{
     Item, Parsed, Reject,
@@ -8,7 +8,7 @@ use crate::json_text::{self, Unreadable, Why};
 use serde_json::Value;
 use std::io::BufRead;
 
-/// Reads one object a line; empty lines are skipped.
+/// Empty lines are skipped.
 #[derive(Debug)]
 pub(super) struct JsonLines<R>(Lines<R>);
 
@@ -28,7 +28,7 @@ impl<R: BufRead> Iterator for JsonLines<R> {
                 Ok(None) => return None,
                 Ok(Some((_, Line::Text(text)))) if text.trim().is_empty() => continue,
                 Ok(Some((line, Line::Text(text)))) => (line, text),
-                Ok(Some((line, Line::Garbled))) => {
+                Ok(Some((line, Line::NotUtf8))) => {
                     return Some(Ok(Err(Reject::new(line, "is not valid UTF-8"))));
                 }
                 Ok(Some((line, Line::TooLong))) => {
@@ -46,7 +46,7 @@ impl<R: BufRead> Iterator for JsonLines<R> {
 
 fn reason(Unreadable { pointer, why }: &Unreadable) -> String {
     match why {
-        // serde_json counts lines within what it was given, which is always line 1.
+        // serde_json counts lines within its input, which is a single line here.
         Why::Json(error) => {
             format!("is not JSON: {}", error.to_string().replace(" at line 1 column", " at column"))
         }
@@ -54,7 +54,7 @@ fn reason(Unreadable { pointer, why }: &Unreadable) -> String {
         Why::Number => format!("{pointer} {}", Why::NUMBER),
         Why::TooManyValues => Why::TOO_MANY_VALUES.to_owned(),
         Why::TooLarge => format!("{pointer} {}", Why::TOO_LARGE),
-        Why::NoRoom => "takes more memory than there is".to_owned(),
+        Why::NoRoom => "needs more memory than there is".to_owned(),
     }
 }
 
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_not_come_out_as_it_went_in_is_rejected() {
+    fn values_that_would_change_are_rejected() {
         let text = "{\"id\":1,\"n\":12345678901234567890123456789}\n{\"id\":1,\"id\":2}\n{\"n\":[1e400]}";
         let reasons: Vec<_> =
             JsonLines::new(text.as_bytes()).map(|item| item.unwrap().unwrap_err().reason).collect();

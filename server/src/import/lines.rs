@@ -1,18 +1,16 @@
-//! Lines of a file of any size, counted, each of bounded length: a file without line ends must not fill the memory.
+//! Numbered lines of a file of any size, each of bounded length, so that a file without newlines does not fill the memory.
 
 use std::io::{self, BufRead};
 
-/// The longest line that is read: a record may be 1 MB, and its escapes may double it.
-pub(super) const LONGEST: usize = 4 << 20;
+/// A record may have 1 MB, which escapes may more than double.
+pub(super) const MAX_LINE_BYTES: usize = 4 << 20;
 
-/// One line, without its end.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Line {
-    /// As it is.
+    /// Without the newline.
     Text(String),
-    /// Not valid UTF-8.
-    Garbled,
-    /// Longer than [`LONGEST`].
+    NotUtf8,
+    /// Longer than [`MAX_LINE_BYTES`].
     TooLong,
 }
 
@@ -29,7 +27,7 @@ impl<R: BufRead> Lines<R> {
         Self { reader, number: 0, buffer: Vec::new() }
     }
 
-    /// The number of the line and the line; none at the end.
+    /// The number of the line and the line; `None` at the end.
     pub(super) fn next(&mut self) -> io::Result<Option<(u64, Line)>> {
         self.buffer.clear();
         let mut is_too_long = false;
@@ -45,7 +43,7 @@ impl<R: BufRead> Lines<R> {
             has_any = true;
             let end = chunk.iter().position(|byte| *byte == b'\n');
             let part = &chunk[..end.unwrap_or(chunk.len())];
-            if self.buffer.len() + part.len() > LONGEST {
+            if self.buffer.len() + part.len() > MAX_LINE_BYTES {
                 is_too_long = true;
             } else if !is_too_long {
                 self.buffer.extend_from_slice(part);
@@ -72,7 +70,7 @@ impl<R: BufRead> Lines<R> {
         } else {
             &self.buffer
         };
-        let line = std::str::from_utf8(bytes).map_or(Line::Garbled, |text| Line::Text(text.to_owned()));
+        let line = std::str::from_utf8(bytes).map_or(Line::NotUtf8, |text| Line::Text(text.to_owned()));
         Ok(Some((self.number, line)))
     }
 }
@@ -82,8 +80,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_counted_cut_and_checked() {
-        let long = "x".repeat(LONGEST + 1);
+    fn lines_are_numbered_bounded_and_checked() {
+        let long = "x".repeat(MAX_LINE_BYTES + 1);
         let text = [b"\xef\xbb\xbfone\r\n\n".as_slice(), b"\xff\n", long.as_bytes(), b"\nlast"].concat();
         let mut lines = Lines::new(io::BufReader::with_capacity(7, &text[..]));
         let mut read = Vec::new();
@@ -95,7 +93,7 @@ mod tests {
             [
                 (1, Line::Text("one".into())),
                 (2, Line::Text(String::new())),
-                (3, Line::Garbled),
+                (3, Line::NotUtf8),
                 (4, Line::TooLong),
                 (5, Line::Text("last".into())),
             ]

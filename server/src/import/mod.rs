@@ -1,5 +1,5 @@
-//! Reading records from JSON Lines, CSV and deb822: one parser a format, all of them streaming, none of them stopped by a bad
-//! record. A record that cannot be read is a [`Reject`] with its line; the next one is read as if nothing had been.
+//! Reads records from JSON Lines, CSV and deb822, with one streaming parser per format. A record that cannot be read becomes a [`Reject`] with
+//! its line, and reading continues with the next one.
 
 mod csv_rows;
 mod deb822;
@@ -14,21 +14,19 @@ pub use source::{RecordSource, Row};
 use serde_json::{Map, Value};
 use std::io;
 
-/// A record as it stands in the file.
+/// A record of the file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parsed {
     /// Where it begins, counted from 1.
     pub line: u64,
-    /// Its attributes.
     pub attributes: Map<String, Value>,
 }
 
-/// A record that cannot be taken in.
+/// A record that cannot be imported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reject {
     /// Where it begins, counted from 1.
     pub line: u64,
-    /// Why.
     pub reason: String,
 }
 
@@ -38,5 +36,5 @@ impl Reject {
     }
 }
 
-/// What a parser hands over: records and rejects; an error of the disk ends it.
+/// What a parser yields: records and rejects, or an I/O error, which ends the import.
 pub(crate) type Item = io::Result<Result<Parsed, Reject>>;

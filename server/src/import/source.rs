@@ -1,20 +1,17 @@
-//! A file of records as events to accept: format, id field, and the checks of the contract's limits.
+//! Turns the records of a file into events and checks their limits.
 
 use super::{Format, Item, Parsed, Reject, csv_rows::CsvRows, deb822::Deb822, json_lines::JsonLines};
 use model::{
     id::AppId,
+    json::MAX_RECORD_BYTES,
     record::{Event, EventType},
 };
 use serde_json::Value;
 use std::io::{self, BufRead};
 
-/// A record may be this large, as JSON.
-const LARGEST: usize = model::json::MAX_RECORD_BYTES;
-
-/// What becomes of a record of the file.
+/// The event of a record with its line.
 pub type Row = Result<(u64, Event), Reject>;
 
-/// Turns a file's records into events.
 pub struct RecordSource {
     items: Box<dyn Iterator<Item = Item> + Send>,
     app_id: AppId,
@@ -24,7 +21,7 @@ pub struct RecordSource {
 }
 
 impl RecordSource {
-    /// `id_field` may name several fields with commas between them: their values are joined by `:`.
+    /// `id_field` may name several fields separated by commas: their values are joined by `:`.
     pub fn new(
         reader: Box<dyn BufRead + Send>,
         format: Format,
@@ -42,7 +39,7 @@ impl RecordSource {
             app_id,
             record_type: record_type.to_owned(),
             id_fields: id_field.split(',').map(|field| field.trim().to_owned()).collect(),
-            // One import is one cause: its jobs are found together.
+            // One for the whole import, so that its jobs can be found together.
             correlation_id: format!("import-{}", uuid::Uuid::now_v7()),
         }
     }
@@ -57,7 +54,7 @@ impl RecordSource {
                     return Err(Reject::new(line, format!("the id field {field} is empty")));
                 }
                 Some(_) => {
-                    return Err(Reject::new(line, format!("the id field {field} is no text or number")));
+                    return Err(Reject::new(line, format!("the id field {field} is not a string or a number")));
                 }
                 None => {
                     return Err(Reject::new(line, format!("there is no field {field} to take the id from")));
@@ -66,7 +63,7 @@ impl RecordSource {
         }
         let event = Event {
             app_id: self.app_id,
-            // The file says all there is of a record: what it no longer says is taken away.
+            // The file has the whole record, so attributes that are missing from it are removed.
             event_type: EventType::Replaced,
             record_type: self.record_type.clone(),
             record_id: parts.join(":"),
@@ -78,8 +75,8 @@ impl RecordSource {
         };
         event.check().map_err(|faults| Reject::new(line, faults.to_string()))?;
         let size = serde_json::to_vec(&event.attributes).map_or(usize::MAX, |json| json.len());
-        if size > LARGEST {
-            return Err(Reject::new(line, format!("is {size} bytes as JSON, more than {LARGEST}")));
+        if size > MAX_RECORD_BYTES {
+            return Err(Reject::new(line, format!("is {size} bytes as JSON, more than {MAX_RECORD_BYTES}")));
         }
         Ok((line, event))
     }
@@ -108,8 +105,7 @@ mod tests {
     fn ids_are_taken_from_the_named_fields() {
         let read = rows("{\"id\":7,\"lang\":\"de\"}\n{\"id\":\"\"}\n{}\n{\"id\":[1]}", "id");
         assert_eq!(read[0].as_ref().unwrap().1.record_id, "7");
-        for (row, words) in read[1..].iter().zip(["is empty", "there is no field id", "is no text or number"])
-        {
+        for (row, words) in read[1..].iter().zip(["is empty", "there is no field id", "is not a string or"]) {
             assert!(row.as_ref().unwrap_err().reason.contains(words), "{row:?}");
         }
         let joined = rows("{\"id\":7,\"lang\":\"de\"}", "id, lang");
@@ -119,7 +115,7 @@ mod tests {
     #[test]
     fn records_beyond_the_limits_are_rejected() {
         let text: &'static str =
-            format!("{{\"id\":1,\"x\":\"{}\"}}\n{{\"id\":\"a\\u0000\"}}", "y".repeat(LARGEST)).leak();
+            format!("{{\"id\":1,\"x\":\"{}\"}}\n{{\"id\":\"a\\u0000\"}}", "y".repeat(MAX_RECORD_BYTES)).leak();
         let rows = rows(text, "id");
         assert!(rows[0].as_ref().unwrap_err().reason.contains("more than 1000000"));
         assert!(rows[1].as_ref().unwrap_err().reason.contains("/record_id"));

@@ -1,4 +1,4 @@
-//! The deployment as a whole: gauges by the second, measures every few.
+//! The whole deployment: gauges are sampled every second, measures every few seconds.
 
 use super::text::Text;
 use insight::store::stats::{Measures, ServiceState};
@@ -39,7 +39,7 @@ pub(super) fn gauges(text: &mut Text, snapshot: &Snapshot) {
         .iter()
         .filter(|gauge| gauge.held_until.is_some_and(|until| until > snapshot.at))
         .count();
-    let about = "Integrations whose external system asked for quiet (429).";
+    let about = "Integrations that send nothing for now because their external system answered 429.";
     text.gauge("headgate_integrations_held", about, &[], held);
     let not_closed = "Integrations whose circuit breaker is not closed, by its state.";
     for state in [BreakerState::Open, BreakerState::HalfOpen, BreakerState::Ramping] {
@@ -48,14 +48,14 @@ pub(super) fn gauges(text: &mut Text, snapshot: &Snapshot) {
         let n = snapshot.integrations.iter().filter(is_so).count();
         text.gauge("headgate_breakers", not_closed, &[("state", state.as_str())], n);
     }
-    // Attempts are bounded by the contract: 100 at most.
+    // A job has at most 100 attempts.
     for (index, n) in snapshot.retry_pyramid.iter().enumerate().take(100) {
         let attempt = (index + 1).to_string();
-        let about = "Jobs to be retried by attempts made.";
+        let about = "Jobs that wait for a retry, by attempts made.";
         text.gauge("headgate_retry_pyramid", about, &[("attempts", &attempt)], n);
     }
     for warning in &snapshot.warnings {
-        let about = "What an operator should look at; absent while all is well.";
+        let about = "What an operator should look into; absent without warnings.";
         text.gauge("headgate_warning", about, &[("code", &warning.code)], 1);
     }
 }
@@ -88,7 +88,7 @@ pub(super) fn measures(text: &mut Text, measures: &Measures) {
     );
     text.gauge(
         "headgate_leader_term",
-        "Rises by one with each take-over of the maintenance.",
+        "Rises by one with each new leader.",
         &[],
         measures.term,
     );
@@ -99,26 +99,26 @@ pub(super) fn measures(text: &mut Text, measures: &Measures) {
 
 fn services(text: &mut Text, services: &[ServiceState]) {
     for service in services {
-        let about = "Runs of a maintenance service that went well, whichever process led.";
+        let about = "Successful runs of a maintenance service, by any leader.";
         text.counter("headgate_maintenance_runs_total", about, &[("service", &service.name)], service.runs);
     }
     for service in services {
         let labels = [("service", service.name.as_str())];
-        text.counter("headgate_maintenance_failures_total", "Runs that did not.", &labels, service.failures);
+        text.counter("headgate_maintenance_failures_total", "Failed runs.", &labels, service.failures);
     }
     for service in services {
         let labels = [("service", service.name.as_str())];
-        let about = "Failures since the last run that went well.";
+        let about = "Failures since the last successful run.";
         text.gauge("headgate_maintenance_failures_in_a_row", about, &labels, service.failures_in_a_row);
     }
     for service in services {
         let labels = [("service", service.name.as_str())];
-        let about = "Jobs it could not move and passed over, each time: the log names them.";
+        let about = "Jobs it could not move and skipped, counted each time: the log names them.";
         text.counter("headgate_maintenance_passed_over_jobs_total", about, &labels, service.passed_over);
     }
     for (service, age) in services.iter().filter_map(|s| Some((s, s.seconds_since_success?))) {
         let labels = [("service", service.name.as_str())];
-        let about = "Since the last run that went well.";
+        let about = "Time since the last successful run.";
         text.gauge("headgate_maintenance_last_success_age_seconds", about, &labels, age);
     }
     for service in services {
@@ -134,52 +134,52 @@ fn database(text: &mut Text, measures: &Measures) {
         let labels = [("table", table.name.as_str())];
         text.gauge(
             "headgate_table_rows",
-            "Rows, as Postgres' statistics have them.",
+            "Rows, by Postgres' statistics.",
             &labels,
             table.live_rows,
         );
     }
     for table in tables {
         let labels = [("table", table.name.as_str())];
-        let about = "Versions of rows that nobody needs any more.";
+        let about = "Dead row versions, by Postgres' statistics.";
         text.gauge("headgate_table_dead_rows", about, &labels, table.dead_rows);
     }
     for table in tables {
         let labels = [("table", table.name.as_str())];
-        text.gauge("headgate_table_size_bytes", "With its indexes.", &labels, table.bytes);
+        text.gauge("headgate_table_size_bytes", "Size with indexes.", &labels, table.bytes);
     }
     for (table, age) in tables.iter().filter_map(|t| Some((t, t.seconds_since_vacuum?))) {
         let labels = [("table", table.name.as_str())];
-        text.gauge("headgate_table_last_vacuum_age_seconds", "Since the last vacuum.", &labels, age);
+        text.gauge("headgate_table_last_vacuum_age_seconds", "Time since the last vacuum.", &labels, age);
     }
     let oldest = measures.oldest_transaction.as_ref().map_or(0.0, |open| open.age_seconds);
-    let about = "Age of the oldest open transaction of the database: no row that died since is removed.";
+    let about = "Age of the oldest open transaction of the database: vacuum removes no row that died since.";
     text.gauge("headgate_oldest_transaction_age_seconds", about, &[], oldest);
-    let about = "How many transactions the oldest snapshot lies back, with replication slots and prepared transactions.";
+    let about = "Age of the oldest snapshot in transactions, including replication slots and prepared transactions.";
     text.gauge("headgate_snapshot_horizon_transactions", about, &[], measures.horizon_transactions);
     text.gauge("headgate_database_size_bytes", "Size of the database.", &[], measures.database_bytes);
-    let about = "Days after today whose partitions are made.";
+    let about = "Days after today that have partitions.";
     text.gauge("headgate_partition_days_ahead", about, &[], measures.partition_days_ahead);
 }
 
 fn recount(text: &mut Text, measures: &Measures) {
     let recount = &measures.recount;
     let about =
-        "By how many jobs, records and failures the last recount found counters wrong; they were put right.";
+        "By how many jobs, records and failures the last recount found counters wrong; it corrected them.";
     text.gauge("headgate_count_drift_jobs", about, &[], recount.drift);
-    let about = "The same of all recounts.";
+    let about = "The same over all recounts.";
     text.counter("headgate_count_repaired_jobs_total", about, &[], recount.repaired);
     if let Some(at) = recount.finished_at {
         let about = "When the last recount ended.";
         text.gauge("headgate_recount_last_run_timestamp_seconds", about, &[], at.timestamp());
     }
     for (result, n) in [("proven", recount.proven), ("not_proven", recount.unproven)] {
-        let about = "Integrations (apps for their records, causes for their failures) of the last recount; those too long to be counted are not proven.";
+        let about = "Integrations (apps for records, causes for failures) in the last recount; those with too many rows to count are not proven.";
         text.gauge("headgate_recount_integrations", about, &[("result", result)], n);
     }
     for table in ["ready", "waiting", "serialize_keys", "serialized_jobs", "jobs"] {
         let n = measures.tidied.get(table).copied().unwrap_or(0);
-        let about = "Rows taken away because they belonged to no job, and jobs let into the queue they were missing from: none unless something went wrong.";
+        let about = "Rows removed because they belonged to no job, and jobs put back into a queue they were missing from: 0 unless something went wrong.";
         text.counter("headgate_tidied_rows_total", about, &[("table", table)], n);
     }
 }

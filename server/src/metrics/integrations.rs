@@ -1,4 +1,4 @@
-//! Each integration, as far as there are not too many.
+//! Series of each integration, up to a limit.
 
 use super::text::Text;
 use model::{
@@ -6,8 +6,8 @@ use model::{
     stats::{IntegrationGauge, Snapshot},
 };
 
-/// Integrations with series of their own: the largest backlogs first.
-const MOST_INTEGRATIONS: usize = 500;
+/// Integrations with series of their own, those with the largest backlogs.
+const MAX_INTEGRATIONS: usize = 500;
 
 type Read = fn(&IntegrationGauge) -> Option<f64>;
 
@@ -17,7 +17,7 @@ const SERIES: [(&str, &str, Read); 11] = [
     ("headgate_integration_to_be_retried", "Jobs that wait for another attempt.", |gauge| {
         Some(gauge.to_be_retried as f64)
     }),
-    ("headgate_integration_dead_letters", "Jobs given up.", |gauge| Some(gauge.dead_letters as f64)),
+    ("headgate_integration_dead_letters", "Dead letters.", |gauge| Some(gauge.dead_letters as f64)),
     ("headgate_integration_delivered_per_minute", "Completed in the last 60 s.", |gauge| {
         Some(gauge.delivered_per_minute as f64)
     }),
@@ -34,12 +34,12 @@ const SERIES: [(&str, &str, Read); 11] = [
     ),
     (
         "headgate_integration_attempt_duration_p95_seconds",
-        "95 of 100 attempts of the last five minutes took at most as long.",
+        "95 % of the attempts of the last five minutes took at most this long.",
         |gauge| gauge.latency.map(|latency| latency.p95_ms as f64 / 1_000.0),
     ),
     (
         "headgate_integration_job_wait_p95_seconds",
-        "95 of 100 jobs waited at most as long before their first attempt.",
+        "95 % of the jobs of the last five minutes waited at most this long before their first attempt.",
         |gauge| gauge.wait.map(|wait| wait.p95_ms as f64 / 1_000.0),
     ),
     (
@@ -49,7 +49,7 @@ const SERIES: [(&str, &str, Read); 11] = [
     ),
 ];
 
-/// The worse, the higher: so that an alert is a comparison.
+/// Higher is worse, so that an alert is a comparison.
 fn breaker_state(gauge: &IntegrationGauge) -> f64 {
     match gauge.breaker.as_ref().map(|breaker| breaker.state) {
         None | Some(BreakerState::Closed) => 0.0,
@@ -64,7 +64,7 @@ pub(super) fn gauges(text: &mut Text, snapshot: &Snapshot) {
     gauges.sort_by_key(|gauge| {
         (std::cmp::Reverse(gauge.backlog + gauge.to_be_retried + gauge.dead_letters), gauge.integration_id)
     });
-    gauges.truncate(MOST_INTEGRATIONS);
+    gauges.truncate(MAX_INTEGRATIONS);
     for (name, help, read) in SERIES {
         for gauge in &gauges {
             if let Some(value) = read(gauge) {

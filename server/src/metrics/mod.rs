@@ -1,9 +1,9 @@
-//! `/metrics` in Prometheus' text format: what the sampler keeps anyway, what this process's engine noted, and what the kernel knows.
+//! `/metrics` in Prometheus' text format: the sampler's snapshot, this process's engine, and what the kernel knows of the process.
 //!
-//! Nothing is asked of the database for a scrape. What is of the whole deployment (`deployment`, `integrations`) reads the same in every
-//! process and comes from the snapshot in memory; what is of this process alone (`engine`, `process`) is to be added up. Labels are bounded
-//! by the number of integrations, and that by `MOST_INTEGRATIONS`; the rest is in the totals. No names, which customers choose, only
-//! ids. `server/METRICS.md` lists them all, and a test holds it to that.
+//! A scrape does not query the database. Metrics of the whole deployment (`deployment`, `integrations`) come from the snapshot in memory and are
+//! the same in every process; those of this process (`engine`, `process`) are to be summed. Labels are bounded by the number of integrations, and
+//! that by `MAX_INTEGRATIONS`; the rest is in the totals. Labels are ids, not names, which users choose. `server/METRICS.md` lists all metrics,
+//! which a test checks.
 
 mod deployment;
 mod engine;
@@ -24,22 +24,19 @@ use insight::live::LiveHub;
 use queue::{maintenance::MaintenanceHealth, worker::EngineWatch};
 use sqlx::PgPool;
 
-/// What is measured.
+/// What a scrape reads.
 #[derive(Clone)]
 pub struct Metrics {
-    /// The newest snapshot and measures.
     pub live: LiveHub,
-    /// The services of this process.
     pub maintenance: MaintenanceHealth,
-    /// Its engine; none in a process that runs no jobs.
+    /// `None` in a process that runs no jobs.
     pub engine: Option<EngineWatch>,
-    /// What lists are read from, if that is another database.
+    /// The replica that lists are read from, if there is one.
     pub replica: Option<Replica>,
-    /// Its connections, by what they are for.
+    /// The pools of connections by name.
     pub pools: Vec<(&'static str, PgPool)>,
 }
 
-/// The route.
 pub fn routes<S>() -> Router<S>
 where
     S: Clone + Send + Sync + 'static,
@@ -53,7 +50,7 @@ async fn scrape(State(metrics): State<Metrics>) -> impl IntoResponse {
     let mut text = Text::default();
     text.gauge("headgate_build_info", "The version that runs.", &[("version", env!("CARGO_PKG_VERSION"))], 1);
     let age = state.age().map_or(f64::NAN, |age| age.as_secs_f64());
-    text.gauge("headgate_snapshot_age_seconds", "How old the numbers of the whole deployment are.", &[], age);
+    text.gauge("headgate_snapshot_age_seconds", "Age of the numbers of the whole deployment.", &[], age);
     if let Some(snapshot) = &state.snapshot {
         deployment::gauges(&mut text, snapshot);
         integrations::gauges(&mut text, snapshot);
@@ -62,7 +59,7 @@ async fn scrape(State(metrics): State<Metrics>) -> impl IntoResponse {
         deployment::measures(&mut text, measures);
     }
     let is_leader = i32::from(metrics.maintenance.is_leader());
-    text.gauge("headgate_is_leader", "Whether this process runs the maintenance.", &[], is_leader);
+    text.gauge("headgate_is_leader", "Whether this process is the leader, which runs the maintenance.", &[], is_leader);
     if let Some(engine) = &metrics.engine {
         engine::report(&mut text, &engine.report());
     }

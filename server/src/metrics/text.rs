@@ -1,4 +1,4 @@
-//! The text as it grows.
+//! Writes Prometheus' text format.
 
 use model::histogram::{BUCKETS, Histogram, upper_bound_us};
 use std::{
@@ -6,10 +6,10 @@ use std::{
     fmt::{Display, Write as _},
 };
 
-/// Of the histogram's bounds each sixth is shown: four to each power of ten are enough for a chart, and few enough for a scrape.
-const EACH: usize = 6;
+/// Every sixth of the histogram's bounds is shown: four per power of ten are enough for a chart, and few enough for a scrape.
+const BOUND_STEP: usize = 6;
 
-/// `HELP` and `TYPE` stand once before the series of a name, which must come one after the other.
+/// `HELP` and `TYPE` come once, before the series of a name, which must follow each other.
 #[derive(Default)]
 pub(super) struct Text {
     text: String,
@@ -32,11 +32,10 @@ impl Text {
         self.sample(name, labels, value);
     }
 
-    /// Lengths of time, in seconds.
     pub(super) fn durations(&mut self, name: &str, help: &str, histogram: &Histogram, sum_seconds: f64) {
         self.head("histogram", name, help);
         let bucket = format!("{name}_bucket");
-        for at in (0..BUCKETS).filter(|at| at % EACH == 0 || *at == BUCKETS - 2) {
+        for at in (0..BUCKETS).filter(|at| at % BOUND_STEP == 0 || *at == BUCKETS - 2) {
             let Some(bound) = upper_bound_us(at) else { break };
             let bound = (bound as f64 / 1_000_000.0).to_string();
             self.sample(&bucket, &[("le", &bound)], histogram.up_to(at));
@@ -46,7 +45,7 @@ impl Text {
         self.sample(&format!("{name}_count"), &[], histogram.total());
     }
 
-    /// Sizes: as many counts as bounds, and one for what is larger.
+    /// `counts` has one more element than `bounds`, for what is larger.
     pub(super) fn sizes(&mut self, name: &str, help: &str, bounds: &[usize], counts: &[u64], sum: u64) {
         self.head("histogram", name, help);
         let bucket = format!("{name}_bucket");
@@ -63,7 +62,7 @@ impl Text {
     fn head(&mut self, kind: &str, name: &str, help: &str) {
         if self.last_name != name {
             name.clone_into(&mut self.last_name);
-            debug_assert!(self.names.insert(name.to_owned()), "the series of {name} are torn apart");
+            debug_assert!(self.names.insert(name.to_owned()), "the series of {name} are not together");
             // Writing to a string cannot fail.
             let _ = writeln!(self.text, "# HELP {name} {help}\n# TYPE {name} {kind}");
         }

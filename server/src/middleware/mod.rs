@@ -21,14 +21,14 @@ pub(crate) use key::by_key;
 pub use request_id::RequestId;
 pub use request_memory::RequestMemory;
 pub(crate) use security_headers::{is_https, safe_headers};
-pub(crate) use strangers::of_strangers;
+pub(crate) use strangers::with_anonymous_limits;
 
 use crate::state::AppState;
 use axum::{Router, middleware::from_fn, middleware::from_fn_with_state};
 
 /// Wraps the whole router. From the outside in: the work goes on when the client hangs up; it has an id and a known origin; every
 /// answer has safe headers; no body is larger than 16 MB or comes too slowly; a cookie becomes an actor; what a cookie does must come from our own pages.
-/// Packed bodies are unpacked further in, where it is known who sends them (`unpacked`, `of_strangers`).
+/// Packed bodies are unpacked further in, where it is known who sends them (`unpacked`, `with_anonymous_limits`).
 pub fn around(router: Router, state: &AppState) -> Router {
     router
         .layer(from_fn(origin::same_origin))

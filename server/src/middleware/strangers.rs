@@ -19,7 +19,7 @@ const MOST_OF_A_STRANGER: usize = 64_000;
 const MOST_OF_A_FORM: usize = 4_000_000;
 
 /// Of what comes over the wire, and of what that unpacks to.
-pub(crate) fn of_strangers<S: Clone + Send + Sync + 'static>(router: Router<S>) -> Router<S> {
+pub(crate) fn with_anonymous_limits<S: Clone + Send + Sync + 'static>(router: Router<S>) -> Router<S> {
     router.layer(from_fn(sent_little)).layer(from_fn(unpacked)).layer(from_fn(sent_little))
 }
 

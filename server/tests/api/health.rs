@@ -31,7 +31,7 @@ impl Machine {
         let health = Health {
             pool: pool.clone(),
             maintenance: nobody_leads(pool),
-            engine: engine.map(|report| -> health::AskEngine { Arc::new(move || report.clone()) }),
+            engine: engine.map(|report| -> health::EngineReporter { Arc::new(move || report.clone()) }),
             replica: None,
             live: live.clone(),
             stop: stop.clone(),
@@ -128,7 +128,7 @@ async fn a_process_that_can_work_is_ready_and_says_what_was_looked_at(pool: PgPo
     a_healthy_deployment(&pool, &Measures::default()).await;
     let machine = a_machine(&pool, Some(well())).await;
     machine.says("engine", CheckState::Ok, "3 of 10 slots busy").await;
-    machine.says("leader", CheckState::Ok, "another process leads").await;
+    machine.says("leader", CheckState::Ok, "another process is the leader").await;
     let (_, readiness) = machine.readiness().await;
     let names: Vec<&str> = readiness.checks.keys().map(String::as_str).collect();
     assert_eq!(
@@ -138,7 +138,7 @@ async fn a_process_that_can_work_is_ready_and_says_what_was_looked_at(pool: PgPo
     let (code, words) = machine.get("/readyz", "text/html,application/xhtml+xml").await;
     assert_eq!(code, 200);
     assert!(
-        words.starts_with("ready\nclock: ok: shows the database's time\ndatabase: ok: answers\n"),
+        words.starts_with("ready\nclock: ok: agrees with the database's\ndatabase: ok: answers\n"),
         "{words}"
     );
     assert_eq!(machine.get("/healthz", "*/*").await, (200, "ok\n".to_owned()));
@@ -150,7 +150,7 @@ async fn a_process_that_can_work_is_ready_and_says_what_was_looked_at(pool: PgPo
 async fn a_host_whose_clock_is_off_is_degraded_and_told(pool: PgPool) {
     a_healthy_deployment(&pool, &Measures::default()).await;
     for (ahead, state, words) in [
-        (1_999, CheckState::Ok, "shows the database's time"),
+        (1_999, CheckState::Ok, "agrees with the database's"),
         (2_000, CheckState::Degraded, "2 s ahead of the database's"),
         (-3_600_000, CheckState::Degraded, "3600 s behind the database's"),
     ] {

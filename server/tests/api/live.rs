@@ -343,7 +343,7 @@ async fn what_another_app_has_cannot_be_open(pool: PgPool) {
 async fn two_hundred_who_have_a_job_open_cost_the_database_what_one_costs(pool: PgPool) {
     const READS_A_JOB: &str = "headgate.attempts_of($1)";
     const LOOKS: &str = "'job:' || o.id";
-    let limits = ConnectionLimits { all: 400, of_one_address: 400, ..ConnectionLimits::for_files(None) };
+    let limits = ConnectionLimits { all: 400, per_address: 400, ..ConnectionLimits::for_files(None) };
     let server = Server::bounded(pool.clone(), limits, Pace::default()).await;
     let client = server.operator();
     let job = a_job_of(&client, &an_app(&client, "Shop").await, json!({})).await;

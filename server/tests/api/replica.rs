@@ -132,7 +132,7 @@ async fn how_far_lists_are_behind_is_told_wherever_somebody_looks(pool: PgPool) 
     assert_eq!(unknown["checks"]["replica"]["state"], "degraded", "{unknown}");
 
     replicate(&replica, "clock_timestamp() - interval '1 minute'").await;
-    lag.wait_for(|lag| lag.told_seconds().is_some()).await.unwrap();
+    lag.wait_for(|lag| lag.reportable_seconds().is_some()).await.unwrap();
     let behind = server.operator().get("/jobs").await;
     assert!(behind.header("x-lists-behind-seconds").parse::<i64>().unwrap() >= 50);
     assert!(readyz().await["checks"]["replica"]["detail"].as_str().unwrap().contains("s behind"));
@@ -144,7 +144,7 @@ async fn how_far_lists_are_behind_is_told_wherever_somebody_looks(pool: PgPool) 
     assert!(page.contains("Lists are ") && page.contains(" behind"), "{page}");
 
     replicate(&replica, "clock_timestamp() + interval '1 hour'").await;
-    lag.wait_for(|lag| matches!(lag, Lag::Of(_)) && lag.told_seconds().is_none()).await.unwrap();
+    lag.wait_for(|lag| matches!(lag, Lag::Of(_)) && lag.reportable_seconds().is_none()).await.unwrap();
     assert_eq!(server.operator().get("/jobs").await.header("x-lists-behind-seconds"), "");
     assert_eq!(readyz().await["checks"]["replica"]["state"], "ok");
     let page = at_root(&person, "/jobs").await.text;

@@ -101,7 +101,7 @@ async fn an_interrupted_import_says_how_far_it_got_and_how_to_go_on() {
     assert!(err.contains("500 records read"), "{err}");
     assert_eq!(
         err.lines().last(),
-        Some("headgate: stopped; --skip 500 goes on behind what is stored"),
+        Some("headgate: stopped; continue with --skip 500"),
         "{err}"
     );
     drop(input);

@@ -13,7 +13,7 @@ use crate::{
         },
     },
     components::{
-        AnswersCard, BreakerPanel, FlowChart, Health, HealthBadge, LatencyCard, LiveBadge, Loaded, PageHead,
+        AnswersCard, BreakerPanel, FlowChart, HealthBadge, HealthText, LatencyCard, LiveBadge, Loaded, PageHead,
         RetryPyramid, RichText, ThroughputChart, window_segments,
     },
     format,
@@ -122,7 +122,7 @@ fn Content(page: IntegrationPage, window: Window, rights: Rights) -> impl IntoVi
     };
     // The stream omits closed breakers.
     let breaker = Memo::new(move |_| gauge.with(|g| g.breaker.clone()).unwrap_or_else(|| closed.clone()));
-    let health = Memo::new(move |_| gauge.with(|g| Health::of(g, as_of)));
+    let health = Memo::new(move |_| gauge.with(|g| HealthText::of(g, as_of)));
     let newer = refresh::every(Duration::from_secs(10), move || load_integration_charts(id, window));
     let charts = Memo::new(move |_| newer.get().unwrap_or_else(|| first_charts.clone()));
     let settings_at = integration.updated_at;

@@ -3,7 +3,7 @@
 use crate::{
     calls::integration_list::IntegrationRow,
     components::{
-        Health, HealthBadge, RateLimitUseMeter, eta_words,
+        HealthBadge, HealthText, RateLimitUseMeter, eta_words,
         gauge_words::{self, alarming, oldest},
     },
     format,
@@ -33,7 +33,7 @@ pub fn Row(
         });
         let (at, gauge) =
             streamed.unwrap_or_else(|| row.with(|row| (chrono::DateTime::UNIX_EPOCH, row.gauge.clone())));
-        (Health::of(&gauge, at), gauge)
+        (HealthText::of(&gauge, at), gauge)
     });
     let read = move |read: fn(&IntegrationGauge) -> String| move || judged.with(|(_, g)| read(g));
     let class = move |is_zero: fn(&IntegrationGauge) -> bool| {

@@ -2,7 +2,7 @@
 
 use crate::{
     calls::stats::LeftOut,
-    components::{GaugeRow, GaugeTable, Health},
+    components::{GaugeRow, GaugeTable, HealthText},
     format,
     ui::Card,
 };
@@ -20,8 +20,8 @@ pub fn Busiest(
     const MAX_ROWS: usize = 12;
     let rows = Memo::new(move |_| {
         snapshot.with(|s| {
-            let mut rows: Vec<_> = s.integrations.iter().map(|g| (Health::of(g, s.at), g.clone())).collect();
-            rows.sort_by(|a, b| Health::worst_first((&a.0, &a.1), (&b.0, &b.1)));
+            let mut rows: Vec<_> = s.integrations.iter().map(|g| (HealthText::of(g, s.at), g.clone())).collect();
+            rows.sort_by(HealthText::worst_first);
             rows.truncate(MAX_ROWS);
             rows
         })
@@ -44,7 +44,7 @@ pub fn Busiest(
                     key=|(_, gauge)| gauge.integration_id
                     children=move |(health, gauge)| {
                         let id = gauge.integration_id;
-                        let row = Memo::new(move |last: Option<&(Health, IntegrationGauge)>| {
+                        let row = Memo::new(move |last: Option<&(HealthText, IntegrationGauge)>| {
                             rows.with(|rows| rows.iter().find(|(_, g)| g.integration_id == id).cloned())
                                 .or_else(|| last.cloned())
                                 .unwrap_or_else(|| (health.clone(), gauge.clone()))

@@ -2,7 +2,7 @@
 
 use crate::{
     calls::names::Names,
-    components::{Health, HealthBadge, RichText},
+    components::{HealthBadge, HealthText, RichText},
     format,
     state::clock,
     ui::{Ago, Card, Fact, Facts, Link},
@@ -30,7 +30,7 @@ pub fn AppCard(
                 {integrations
                     .into_iter()
                     .map(|gauge| {
-                        let health = Health::of(&gauge, as_of);
+                        let health = HealthText::of(&gauge, as_of);
                         let sentence = health.sentence.clone();
                         view! {
                             <dt>

@@ -5,7 +5,10 @@ use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// Why a job failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, strum::EnumString, strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "snake_case", parse_err_ty = crate::integration::UnknownName, parse_err_fn = crate::integration::UnknownName::of)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum ErrorKind {
@@ -37,21 +40,7 @@ impl ErrorKind {
     /// As it is written on the wire and in the database.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Retryable => "retryable",
-            Self::NotRetryable => "not_retryable",
-            Self::RetriesExceeded => "retries_exceeded",
-            Self::Timeout => "timeout",
-            Self::WorkerLost => "worker_lost",
-            Self::Expired => "expired",
-        }
-    }
-}
-
-impl std::str::FromStr for ErrorKind {
-    type Err = crate::integration::UnknownName;
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == text).ok_or(crate::integration::UnknownName)
+        self.into()
     }
 }
 

@@ -1,4 +1,4 @@
-//! All backends of the database terminated, again and again.
+//! All backends of the database are terminated repeatedly.
 
 use crate::support::{Children, Database, Excused, Judge, Plan, Shape, rounds, seeded};
 use rand::Rng as _;
@@ -14,15 +14,15 @@ async fn nothing_is_lost_or_done_twice_when_all_backends_are_terminated() {
         let mut plan = Plan::new(&mut random, &world, &shape, 2_000);
         plan.accept(&mut random, &world, 1_000).await;
         let mut children = Children::of(&database);
-        // Time to connect again before a lease runs out, on a busy machine too: nobody has an excuse.
-        children.order().heartbeat = std::time::Duration::from_secs(3);
+        // Long enough to reconnect before a lease runs out, on a busy machine too: no lease may be lost.
+        children.options().heartbeat = std::time::Duration::from_secs(3);
         children.start(2);
         let mut seen = 0;
         for _ in 0..8 {
             seen += random.random_range(50..200);
             database.until_at_least("select count(*) from attempts_seen", seen).await;
             let mut killer = PgConnection::connect(&database.url).await.unwrap();
-            // All but the killer, the test's own too; or a part of them, so that some connections meet others that broke.
+            // All backends but the killer's, the test's own included; or half of them, so that intact and broken connections mix.
             let terminated: i64 = sqlx::query_scalar(
                 "select count(pg_terminate_backend(pid)) from pg_stat_activity
                  where datname = current_database() and pid <> pg_backend_pid() and ($1 or pid % 2 = 0)",

@@ -1,4 +1,4 @@
-//! A deadlock or a unique violation in each loop, once every few times it writes.
+//! Each loop gets a deadlock or a unique violation once every few writes.
 
 use crate::support::{Children, Database, Excused, Judge, Plan, Shape, World, rounds, seeded};
 use insight::store::operations::{self, BulkStart};
@@ -12,7 +12,7 @@ use queue::store::jobs::JobSpec;
 use rand::{Rng as _, rngs::StdRng};
 use sqlx::Executor as _;
 
-/// Where each loop writes: its name, the table, the event.
+/// Where each loop writes: its name, the table, the trigger event.
 const LOOPS: [(&str, &str, &str); 12] = [
     ("claims", "claim_batches", "insert"),
     ("results", "finished_jobs", "insert"),
@@ -28,7 +28,7 @@ const LOOPS: [(&str, &str, &str); 12] = [
     ("leader", "leader", "update"),
 ];
 
-/// Fails the first statement and then one of so many. What a sequence counted stays counted when the statement is undone.
+/// Fails the first statement and then every n-th. A sequence keeps its count when the statement is rolled back.
 const FAIL: &str = "
     create function fail_now() returns trigger language plpgsql as $$
     begin
@@ -42,8 +42,8 @@ const FAIL: &str = "
 async fn inject(random: &mut StdRng, database: &Database) {
     database.pool.execute(FAIL).await.unwrap();
     for (name, table, event) in LOOPS {
-        // Never two in a row: two heartbeats missed end a lease, and nobody has an excuse for that. And what is tried again so often that it
-        // is given up ends otherwise.
+        // Never two failures in a row: two missed heartbeats lose a lease, which no living worker may. And a write that is given up after
+        // several tries would give its job another end.
         let every = if name == "results" || name.starts_with("attempts") {
             random.random_range(7..=12)
         } else {
@@ -66,8 +66,8 @@ async fn heal(database: &Database) {
     }
 }
 
-/// Jobs far in the future, called off by a bulk action.
-async fn call_off(database: &Database, world: &World) -> IntegrationId {
+/// Jobs far in the future, cancelled by a bulk action.
+async fn cancel_in_bulk(database: &Database, world: &World) -> IntegrationId {
     let lane = world.lane().await;
     let run_at = Some(chrono::Utc::now() + chrono::Duration::hours(1));
     let accepted = world.accept(&vec![JobSpec { run_at, ..world.spec(lane) }; 150]).await;
@@ -88,8 +88,8 @@ async fn call_off(database: &Database, world: &World) -> IntegrationId {
     };
     let actor =
         Actor { kind: ActorKind::System, name: "test".to_owned(), role: Role::Operator, app_id: None };
-    let begun = operations::start(&database.pool, &actor, BulkSubject::Jobs, new).await.unwrap();
-    assert!(matches!(begun, BulkStart::Outcome(BulkOutcome::Started(BulkStarted { .. }))), "{begun:?}");
+    let started = operations::start(&database.pool, &actor, BulkSubject::Jobs, new).await.unwrap();
+    assert!(matches!(started, BulkStart::Outcome(BulkOutcome::Started(BulkStarted { .. }))), "{started:?}");
     lane
 }
 
@@ -102,10 +102,10 @@ async fn every_loop_survives_deadlocks_and_unique_violations() {
         let shape = Shape::new(&world).await;
         let mut plan = Plan::new(&mut random, &world, &shape, 1_200);
         plan.accept(&mut random, &world, 600).await;
-        call_off(&database, &world).await;
+        cancel_in_bulk(&database, &world).await;
         inject(&mut random, &database).await;
         let mut children = Children::of(&database);
-        children.order().heartbeat = std::time::Duration::from_millis(1_500);
+        children.options().heartbeat = std::time::Duration::from_millis(1_500);
         children.start(2);
         database.until_at_least("select count(*) from attempts_seen", 200).await;
         children.kill(random.random_range(0..2), &database).await;
@@ -113,7 +113,7 @@ async fn every_loop_survives_deadlocks_and_unique_violations() {
         let left = plan.left();
         plan.accept(&mut random, &world, left).await;
         for (name, _, _) in LOOPS {
-            // Last, so that the loops have gone on for a while after their first failures.
+            // Checked last, so that the loops have run for a while after their first failures.
             let fired = format!("select (last_value - 1 + is_called::int)::bigint from {name}_failures");
             database.until_at_least(Box::leak(fired.into_boxed_str()), 1).await;
         }

@@ -1,4 +1,4 @@
-//! Workers killed by SIGKILL in the middle of thousands of jobs.
+//! Workers are killed with SIGKILL in the middle of thousands of jobs.
 
 use crate::support::{Children, Database, Excused, Judge, Plan, Shape, rounds, seeded};
 use rand::Rng as _;
@@ -6,7 +6,7 @@ use rand::Rng as _;
 const SEEN: &str = "select count(*) from attempts_seen";
 
 #[tokio::test]
-async fn workers_that_are_killed_lose_nothing_and_do_twice_only_what_they_held() {
+async fn killed_workers_lose_nothing_and_only_their_leased_jobs_run_twice() {
     for seed in rounds() {
         let mut random = seeded("killed workers", seed);
         let database = Database::create().await;

@@ -1,16 +1,16 @@
-//! Whole processes, workers and leader alike, paused beyond their leases amid the work, and continued.
+//! Whole processes, workers and leader alike, are paused beyond their leases in the middle of work, and continued.
 
 use crate::support::{Act, Children, Database, Excused, Judge, Plan, Shape, eventually, rounds, seeded};
 use queue::store::jobs::JobSpec;
 use rand::Rng as _;
 
 const SEEN: &str = "select count(*) from attempts_seen";
-/// Leases of workers that have ended, and nobody signed off.
+/// Workers whose lease ran out without their signing off.
 const ENDED: &str = "select count(*) from headgate.workers where lease_until < clock_timestamp()";
 const LOST: &str = "select count(*) from headgate.job_attempts where outcome = 'lost'";
 
 #[tokio::test]
-async fn processes_that_slept_beyond_their_leases_record_nothing_of_what_was_taken_from_them() {
+async fn processes_paused_beyond_their_leases_record_nothing_of_the_jobs_they_lost() {
     for seed in rounds() {
         let mut random = seeded("paused processes", seed);
         let database = Database::create().await;
@@ -29,17 +29,17 @@ async fn processes_that_slept_beyond_their_leases_record_nothing_of_what_was_tak
                     .fetch_optional(&database.pool)
                     .await
                     .unwrap();
-            // The leader every other time.
+            // Half of the time it is the leader.
             let is_leader = |child: &crate::support::Child| Some(child.number) == leader;
             let leading = children.alive.iter().position(is_leader).filter(|_| random.random_bool(0.5));
-            let sleeper = leading.unwrap_or_else(|| random.random_range(0..children.alive.len()));
-            children.pause(sleeper, &database).await;
+            let paused = leading.unwrap_or_else(|| random.random_range(0..children.alive.len()));
+            children.pause(paused, &database).await;
             database.until_at_least(ENDED, 1).await;
-            // Others go on with what it held, for a while or longer.
+            // Others go on with its jobs for a while.
             plan.accept(&mut random, &world, 150).await;
             let seen = database.number(SEEN).await + random.random_range(1..50);
             database.until_at_least(SEEN, seen).await;
-            children.go_on(sleeper, &database).await;
+            children.resume(paused, &database).await;
         }
         let left = plan.left();
         plan.accept(&mut random, &world, left).await;
@@ -52,13 +52,13 @@ async fn processes_that_slept_beyond_their_leases_record_nothing_of_what_was_tak
 }
 
 #[tokio::test]
-async fn a_process_that_slept_beyond_its_lease_sends_nothing_before_its_heartbeat_was_answered() {
+async fn a_process_paused_beyond_its_lease_sends_nothing_before_a_heartbeat_is_answered() {
     let database = Database::create().await;
     let world = database.world().await;
     let lane = world.lane().await;
     let payload = Some(serde_json::to_value(Act::Send).unwrap());
     world.accept(&[JobSpec { payload, ..world.spec(lane) }]).await;
-    // The handler writes down that it begins before it asks for the right to send: there it waits, and falls asleep.
+    // The handler records that it begins before it asks for the right to send: there it waits, and is paused.
     let mut gate = database.pool.begin().await.unwrap();
     sqlx::query("lock table attempts_seen in exclusive mode").execute(&mut *gate).await.unwrap();
     let mut children = Children::of(&database);
@@ -68,17 +68,17 @@ async fn a_process_that_slept_beyond_its_lease_sends_nothing_before_its_heartbea
     database.until_at_least(AT_THE_GATE, 1).await;
     children.pause(0, &database).await;
     database.until_at_least(ENDED, 1).await;
-    assert_eq!(world.sweep().await.returned, 1, "it is somebody else's to send by now");
-    // It wakes up where it fell asleep, and its heartbeat gets no answer.
-    let mut silence = database.pool.begin().await.unwrap();
-    sqlx::query("lock table headgate.workers in share mode").execute(&mut *silence).await.unwrap();
+    assert_eq!(world.sweep().await.returned, 1, "another process may send it by now");
+    // It continues where it was paused, and its heartbeat gets no answer.
+    let mut heartbeat_lock = database.pool.begin().await.unwrap();
+    sqlx::query("lock table headgate.workers in share mode").execute(&mut *heartbeat_lock).await.unwrap();
     gate.commit().await.unwrap();
-    children.go_on(0, &database).await;
+    children.resume(0, &database).await;
     database.until_at_least("select count(*) from attempts_seen where outcome is not null", 1).await;
     let (outcome, sent_us): (String, Option<i64>) =
         sqlx::query_as("select outcome, sent_us from attempts_seen").fetch_one(&database.pool).await.unwrap();
     assert_eq!((outcome.as_str(), sent_us), ("stopped", None));
-    silence.commit().await.unwrap();
+    heartbeat_lock.commit().await.unwrap();
     eventually("it is sent under the next lease", || async {
         database.number("select count(*) from headgate.finished_jobs where status = 3").await == 1
     })

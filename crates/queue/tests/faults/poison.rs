@@ -1,4 +1,4 @@
-//! Whatever a handler says, or leaves unsaid, its job comes to an end, and no other suffers.
+//! Whatever a handler returns or fails to return, its job ends, and no other job suffers.
 
 use crate::support::{Database, World};
 use async_trait::async_trait;
@@ -19,27 +19,27 @@ use std::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// What no column takes as it is, or nobody wants to read whole.
-fn foul() -> String {
+/// Text that no column takes as it is, and that is far too long.
+fn hostile_text() -> String {
     let invalid = String::from_utf8_lossy(b"\xff\xfe\xc3(\x00 ").into_owned();
     format!("{invalid}\u{0}\u{202e}\u{feff}{}", "\u{1f480}\u{0}".repeat(200_000))
 }
 
 fn failed(verdict: Verdict) -> Outcome {
-    let response = Some(Response { status: 599, excerpt: foul(), duration: Duration::MAX });
+    let response = Some(Response { status: 599, excerpt: hostile_text(), duration: Duration::MAX });
     Outcome::Failed {
         error: Failure {
             verdict,
-            message: foul(),
+            message: hostile_text(),
             response,
-            sent_body: Some(json!({ "a": foul() })),
+            sent_body: Some(json!({ "a": hostile_text() })),
             exchange: None,
         },
     }
 }
 
 fn completed(result: Value) -> Outcome {
-    let response = Some(Response { status: 200, excerpt: foul(), duration: Duration::MAX });
+    let response = Some(Response { status: 200, excerpt: hostile_text(), duration: Duration::MAX });
     Outcome::Completed { how: Completion::Sent, response, result: Some(result), receipt: None }
 }
 
@@ -47,25 +47,24 @@ fn deep(levels: usize) -> Value {
     (0..levels).fold(json!(1), |value, _| json!([value]))
 }
 
-/// Panics when it is dropped.
-struct Mine;
 
-impl Drop for Mine {
+struct PanicsOnDrop;
+impl Drop for PanicsOnDrop {
     fn drop(&mut self) {
-        assert!(std::thread::panicking(), "stepped on");
+        assert!(std::thread::panicking(), "dropped");
     }
 }
 
-/// Does what the job's type says; one blocks its thread until it is told.
-struct Fouler {
+/// Does what the job's type says; "blocks" blocks its thread until the test sends a message.
+struct HostileHandler {
     go_on: Mutex<mpsc::Receiver<()>>,
 }
 
 #[async_trait]
-impl AttemptHandler for Fouler {
+impl AttemptHandler for HostileHandler {
     async fn run(&self, job: &LeasedJob) -> Outcome {
         match job.job_type.as_str() {
-            "foul result" => completed(json!({ foul(): foul() })),
+            "foul result" => completed(json!({ hostile_text(): hostile_text() })),
             "deep result" => completed(deep(500)),
             "huge result" => completed(json!("x".repeat(2_000_000))),
             "foul failure" => failed(Verdict::Retry {
@@ -74,10 +73,10 @@ impl AttemptHandler for Fouler {
                 quiets_integration: false,
             }),
             "foul refusal" => failed(Verdict::GiveUp { pauses_integration: false }),
-            "panics" => panic!("{}", foul()),
+            "panics" => panic!("{}", hostile_text()),
             "panics with a number" => std::panic::panic_any(42),
             "panics when it is stopped" => {
-                let _mine = Mine;
+                let _guard = PanicsOnDrop;
                 std::future::pending().await
             }
             "never ends" => std::future::pending().await,
@@ -95,15 +94,15 @@ fn spec(world: &World, lane: model::id::IntegrationId, job_type: &str) -> JobSpe
 }
 
 fn start(database: &Database) -> (EngineHandle, mpsc::Sender<()>) {
-    let (tell, go_on) = mpsc::channel();
-    let handlers = Handlers::new(Arc::new(Fouler { go_on: Mutex::new(go_on) }));
+    let (unblock, go_on) = mpsc::channel();
+    let handlers = Handlers::new(Arc::new(HostileHandler { go_on: Mutex::new(go_on) }));
     let config =
         EngineConfig { workers: 20, poll_interval: Duration::from_millis(200), ..EngineConfig::default() };
-    (Engine::start(database.pool.clone(), config, handlers, CancellationToken::new()), tell)
+    (Engine::start(database.pool.clone(), config, handlers, CancellationToken::new()), unblock)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
-async fn every_foul_thing_a_handler_does_ends_its_own_job_alone() {
+async fn whatever_a_handler_does_wrong_ends_its_own_job_only() {
     let database = Database::create().await;
     let world = database.world().await;
     let lane = world.lane().await;
@@ -121,7 +120,7 @@ async fn every_foul_thing_a_handler_does_ends_its_own_job_alone() {
     ];
     let specs: Vec<JobSpec> = expected.iter().map(|(kind, ..)| spec(&world, lane, kind)).collect();
     let ids: Vec<JobId> = world.accept(&specs).await.into_iter().map(|job| job.id).collect();
-    let (engine, _tell) = start(&database);
+    let (engine, _unblock) = start(&database);
     const FINAL: &str = "select (select count(*) from headgate.finished_jobs) + (select count(*) from headgate.dead_letter_jobs)";
     database.until_at_least(FINAL, 10).await;
     engine.shutdown().await;
@@ -136,33 +135,33 @@ async fn every_foul_thing_a_handler_does_ends_its_own_job_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
-async fn a_handler_that_blocks_its_thread_is_timed_out_meanwhile_and_heard_no_more() {
+async fn a_handler_that_blocks_its_thread_times_out_and_its_late_result_is_dropped() {
     let database = Database::create().await;
     let world = database.world().await;
     let lane = world.lane().await;
     let id = world.accept(&[spec(&world, lane, "blocks")]).await[0].id;
-    let (engine, tell) = start(&database);
+    let (engine, unblock) = start(&database);
     database.until_at_least("select count(*) from headgate.dead_letter_jobs", 1).await;
-    assert_eq!((engine.running(), engine.blocked()), (0, 1), "its slot is lost until it comes back");
+    assert_eq!((engine.running(), engine.blocked()), (0, 1), "its slot is lost until the thread returns");
     world.accept_plain(lane, 50).await;
     engine.wake();
     database.until_at_least("select count(*) from headgate.finished_jobs", 50).await;
 
-    tell.send(()).unwrap();
-    crate::support::eventually("the thread has come back", || async { engine.blocked() == 0 }).await;
+    unblock.send(()).unwrap();
+    crate::support::eventually("the thread has returned", || async { engine.blocked() == 0 }).await;
     world.accept_plain(lane, 5).await;
     engine.wake();
     database.until_at_least("select count(*) from headgate.finished_jobs", 55).await;
     engine.shutdown().await;
     let found = world.get(id).await;
-    assert_eq!((found.job.status, found.attempts.len()), (JobStatus::Failed, 1), "what it said is dropped");
+    assert_eq!((found.job.status, found.attempts.len()), (JobStatus::Failed, 1), "its late result is dropped");
     assert_eq!(found.attempts[0].error_kind, Some(ErrorKind::Timeout));
     world.must_be_sound().await;
     database.drop().await;
 }
 
 #[tokio::test]
-async fn a_payload_that_cannot_be_stored_is_refused_at_the_door_with_all_that_came_with_it() {
+async fn a_payload_that_cannot_be_stored_is_refused_with_the_whole_call() {
     let database = Database::create().await;
     let world = database.world().await;
     let lane = world.lane().await;

@@ -1,4 +1,4 @@
-//! Postgres stopped with `immediate` in the middle of the work, and started again.
+//! Postgres is stopped with `immediate` in the middle of work, and started again.
 
 use crate::support::{Children, Cluster, Database, Excused, Judge, Plan, Shape, rounds, seeded};
 use rand::Rng as _;
@@ -21,8 +21,8 @@ async fn nothing_is_lost_when_postgres_crashes_and_comes_back() {
             database.until_at_least("select count(*) from attempts_seen", seen).await;
             cluster.stop_immediately();
             if round == 2 {
-                // Longer than a lease: what ran is taken away and begun again. The heart of this wait is the lease itself.
-                tokio::time::sleep(children.order().heartbeat * 4).await;
+                // Longer than a lease: running jobs are recovered and begin again. There is no event to wait for: it is the lease that has to run out.
+                tokio::time::sleep(children.options().heartbeat * 4).await;
             }
             cluster.start_server();
             plan.accept(&mut random, &world, 200).await;

@@ -1,4 +1,4 @@
-/* Stands before the C library's: every reading of the time of day is off, and nothing else is. */
+/* Preloaded before the C library: only readings of the time of day are shifted. */
 #define _GNU_SOURCE
 #include <time.h>
 #include <sys/time.h>

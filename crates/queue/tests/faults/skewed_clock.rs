@@ -1,4 +1,4 @@
-//! One process whose clock is an hour ahead, one an hour behind.
+//! One process has a clock an hour ahead, another one an hour behind.
 
 use crate::support::{Children, Database, Excused, Judge, Plan, Shape, rounds, seeded};
 use std::{
@@ -8,7 +8,7 @@ use std::{
 
 const SHIFTED: &str = include_str!("shifted_clock.c");
 
-/// A library that sets the clock of whoever loads it first; whatever linked this test links it.
+/// A library that shifts the clock of a process that preloads it, built with `cc`, which is there because it linked this test.
 fn shift(seconds: i32) -> PathBuf {
     let base = std::env::temp_dir().join(format!("headgate-clock-{}-{seconds}", std::process::id()));
     let (source, library) = (base.with_extension("c"), base.with_extension("so"));
@@ -41,16 +41,16 @@ async fn round(seed: u64, libraries: &[PathBuf; 2]) {
     let shape = Shape::new(&world).await;
     let mut plan = Plan::new(&mut random, &world, &shape, 800);
     let mut children = Children::of(&database);
-    // A limit is judged by the times the processes write down, which agree among those with the same clock only.
+    // The limit is judged by the times that the processes record: those of one clock only agree with each other, so they are corrected below.
     children.start_with(1, Some(Path::new(&libraries[0])));
     children.start_with(1, Some(Path::new(&libraries[1])));
     database.until_at_least("select count(*) from clocks", 2).await;
-    let off: Vec<f64> =
+    let offsets: Vec<f64> =
         sqlx::query_scalar("select extract(epoch from shows - at)::float8 from clocks order by child")
             .fetch_all(&database.pool)
             .await
             .unwrap();
-    assert!(off[0] > 3_500.0 && off[1] < -3_500.0, "their clocks are off: {off:?}");
+    assert!(offsets[0] > 3_500.0 && offsets[1] < -3_500.0, "their clocks are off: {offsets:?}");
     let left = plan.left();
     plan.accept(&mut random, &world, left).await;
     database.until_all_is_final().await;

@@ -1,4 +1,4 @@
-//! Processes that stop in order, at each stage of an attempt.
+//! Processes shut down cleanly at each stage of an attempt.
 
 use crate::support::{Children, Database, Excused, Judge, Plan, Shape, eventually, rounds, seeded};
 use async_trait::async_trait;
@@ -17,7 +17,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 #[tokio::test]
-async fn processes_that_stop_at_any_moment_lose_nothing_and_do_nothing_twice() {
+async fn processes_that_shut_down_at_any_moment_lose_nothing_and_repeat_nothing() {
     for seed in rounds() {
         let mut random = seeded("stopped processes", seed);
         let database = Database::create().await;
@@ -33,8 +33,8 @@ async fn processes_that_stop_at_any_moment_lose_nothing_and_do_nothing_twice() {
             seen += random.random_range(20..250);
             database.until_at_least("select count(*) from attempts_seen", seen).await;
             children.stop().await;
-            let held = database.number("select count(*) from headgate.jobs where status = 1").await;
-            assert_eq!(held, 0, "given back or recorded");
+            let processing = database.number("select count(*) from headgate.jobs where status = 1").await;
+            assert_eq!(processing, 0, "each is released or recorded");
         }
         children.start(2);
         database.until_all_is_final().await;
@@ -44,7 +44,6 @@ async fn processes_that_stop_at_any_moment_lose_nothing_and_do_nothing_twice() {
     }
 }
 
-/// Says that it has begun and completes.
 #[derive(Default)]
 struct Quick {
     begun: Notify,
@@ -58,7 +57,7 @@ impl AttemptHandler for Quick {
     }
 }
 
-/// A grace that no test waits for.
+/// A shutdown grace that no test waits for.
 const LONG: Duration = Duration::from_secs(300);
 
 fn start(database: &Database, handler: Arc<dyn AttemptHandler>, shutdown_grace: Duration) -> EngineHandle {
@@ -70,7 +69,6 @@ fn start(database: &Database, handler: Arc<dyn AttemptHandler>, shutdown_grace: 
     Engine::start(database.pool.clone(), config, Handlers::new(handler), CancellationToken::new())
 }
 
-/// Something of the engine waits for a lock.
 async fn waits_for_a_lock(database: &Database) {
     eventually("the engine waits for the lock", || async {
         const WAITS: &str = "select count(*) from pg_locks l join pg_stat_activity a using (pid)
@@ -81,7 +79,7 @@ async fn waits_for_a_lock(database: &Database) {
 }
 
 #[tokio::test]
-async fn what_is_claimed_while_it_stops_goes_back_unstarted() {
+async fn jobs_claimed_during_shutdown_are_released_unstarted() {
     let database = Database::create().await;
     let world = database.world().await;
     let lane = world.lane().await;
@@ -93,7 +91,7 @@ async fn what_is_claimed_while_it_stops_goes_back_unstarted() {
     let engine = start(&database, handler, LONG);
     waits_for_a_lock(&database).await;
     let stopping = tokio::spawn(engine.shutdown());
-    // So that the stop is seen before the claim's answer; where it is not, the jobs are done, and the test is without a subject.
+    // The stop should be seen before the claim's answer. Where it is not, the jobs are done, and the test below fails.
     tokio::task::yield_now().await;
     turn.commit().await.unwrap();
     stopping.await.unwrap();
@@ -109,13 +107,13 @@ async fn what_is_claimed_while_it_stops_goes_back_unstarted() {
 }
 
 #[tokio::test]
-async fn what_is_done_and_not_recorded_is_recorded_before_it_ends() {
+async fn unrecorded_results_are_recorded_before_the_engine_ends() {
     let database = Database::create().await;
     let world = database.world().await;
     let lane = world.lane().await;
     let id = world.accept_plain(lane, 1).await[0];
     let mut lock = database.pool.begin().await.unwrap();
-    let handler = Arc::new(Holding::default());
+    let handler = Arc::new(Gated::default());
     let engine = start(&database, Arc::clone(&handler) as Arc<dyn AttemptHandler>, LONG);
     handler.begun.notified().await;
     // The result cannot be written while this row is locked.
@@ -129,8 +127,8 @@ async fn what_is_done_and_not_recorded_is_recorded_before_it_ends() {
     let mut stopping = tokio::spawn(engine.shutdown());
     let early = tokio::time::timeout(Duration::from_millis(300), &mut stopping).await;
     assert!(early.is_err(), "it does not end before the result is recorded");
-    let signed_off = database.number("select count(*) from headgate.workers").await;
-    assert_eq!(signed_off, 1, "heartbeats go on meanwhile");
+    let workers = database.number("select count(*) from headgate.workers").await;
+    assert_eq!(workers, 1, "heartbeats go on meanwhile");
     lock.commit().await.unwrap();
     stopping.await.unwrap();
     assert_eq!(world.get(id).await.job.status, JobStatus::Completed);
@@ -139,15 +137,15 @@ async fn what_is_done_and_not_recorded_is_recorded_before_it_ends() {
     database.drop().await;
 }
 
-/// Begins, and ends when it is told.
+/// Signals that it has begun, and completes when it is notified.
 #[derive(Default)]
-struct Holding {
+struct Gated {
     begun: Notify,
     go_on: Notify,
 }
 
 #[async_trait]
-impl AttemptHandler for Holding {
+impl AttemptHandler for Gated {
     async fn run(&self, _job: &LeasedJob) -> Outcome {
         self.begun.notify_one();
         self.go_on.notified().await;
@@ -155,7 +153,7 @@ impl AttemptHandler for Holding {
     }
 }
 
-/// Blocks its thread until it is told.
+/// Blocks its thread until the test sends a message.
 struct Blocker {
     begun: Arc<Notify>,
     go_on: Mutex<mpsc::Receiver<()>>,
@@ -171,12 +169,12 @@ impl AttemptHandler for Blocker {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
-async fn a_handler_that_blocks_its_thread_holds_up_no_shutdown_and_its_job_is_lost_for_others() {
+async fn a_handler_that_blocks_its_thread_does_not_delay_shutdown_and_its_job_is_recovered() {
     let database = Database::create().await;
     let world = database.world().await;
     let lane = world.lane().await;
     let id: JobId = world.accept_plain(lane, 1).await[0];
-    let (tell, go_on) = mpsc::channel();
+    let (unblock, go_on) = mpsc::channel();
     let begun = Arc::new(Notify::new());
     let blocker = Arc::new(Blocker { begun: Arc::clone(&begun), go_on: Mutex::new(go_on) });
     let engine = start(&database, blocker, Duration::ZERO);
@@ -185,10 +183,10 @@ async fn a_handler_that_blocks_its_thread_holds_up_no_shutdown_and_its_job_is_lo
     assert_eq!(
         world.get(id).await.job.status,
         JobStatus::Processing,
-        "it still runs: nobody may begin it yet"
+        "it still runs: no other worker may begin it yet"
     );
     assert_eq!(world.sweep().await.returned, 1, "its process has signed off");
-    tell.send(()).unwrap();
+    unblock.send(()).unwrap();
     let job = world.get(id).await;
     assert_eq!((job.job.status, job.job.attempt, job.attempts.len()), (JobStatus::Pending, 0, 1));
     world.must_be_sound().await;

@@ -1,6 +1,6 @@
-//! A worker process: an engine and maintenance, as the program has them, with a handler that writes down what it does.
+//! A worker process: an engine and maintenance, as the program runs them, with a handler that records what it does.
 
-use crate::support::{ORDER, Order, Recorder};
+use crate::support::{WORKER_OPTIONS, WorkerOptions, Recorder};
 use async_trait::async_trait;
 use queue::{
     EngineConfig, QueueError,
@@ -17,52 +17,53 @@ use tokio_util::sync::CancellationToken;
 pub(crate) const STUCK: i32 = 70;
 
 #[test]
-fn be_one_when_told() {
-    let Ok(order) = std::env::var(ORDER) else { return };
-    let order: Order = serde_json::from_str(&order).unwrap();
+fn run_as_a_worker_process() {
+    let Ok(options) = std::env::var(WORKER_OPTIONS) else { return };
+    let options: WorkerOptions = serde_json::from_str(&options).unwrap();
     tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(false).init();
     let stop = CancellationToken::new();
-    let told = stop.clone();
+    let stop_on_input = stop.clone();
     std::thread::spawn(move || {
         let mut line = String::new();
         std::io::stdin().lock().read_line(&mut line).unwrap();
         if line.is_empty() {
-            // Whoever started us is gone.
+            // The test process is gone.
             std::process::exit(1);
         }
-        told.cancel();
+        stop_on_input.cancel();
     });
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-    runtime.block_on(work(order, stop));
+    runtime.block_on(work(options, stop));
 }
 
-async fn work(order: Order, stop: CancellationToken) {
-    let pool = connect(&order, 8).await;
-    let notes = connect(&order, 4).await;
+async fn work(options: WorkerOptions, stop: CancellationToken) {
+    let pool = connect(&options, 8).await;
+    let notes = connect(&options, 4).await;
     sqlx::query("insert into clocks (child, shows) values ($1, $2)")
-        .bind(order.number)
+        .bind(options.number)
         .bind(chrono::Utc::now())
         .execute(&notes)
         .await
         .unwrap();
-    let config = config(&order);
-    let engine = (order.workers > 0).then(|| {
-        let mut handlers = Handlers::new(Recorder::new(notes.clone(), order.number));
-        if let Some(program) = &order.program {
+    let config = config(&options);
+    let engine = (options.workers > 0).then(|| {
+        let mut handlers = Handlers::new(Recorder::new(notes.clone(), options.number));
+        if let Some(program) = &options.program {
             handlers = handlers.program(program);
         }
         let on_stuck = Arc::new(|_| std::process::exit(STUCK));
         Engine::start_watched(pool.clone(), config.clone(), handlers, stop.clone(), on_stuck)
     });
-    let chore: Arc<dyn Service> = Arc::new(Chore { child: order.number });
+    let mut services = insight::services::services(&config);
+    services.push(Arc::new(Chore { child: options.number }));
     let over = CancellationToken::new();
-    let maintenance = Maintenance::start(pool.clone(), config, vec![chore], over.clone());
+    let maintenance = Maintenance::start(pool.clone(), config, services, over.clone());
     let mut leads = maintenance.watch().watch_leader();
     tokio::spawn(async move {
         while leads.changed().await.is_ok() {
             let is_leader = *leads.borrow_and_update();
             let write = sqlx::query("insert into leads (child, leads) values ($1, $2)")
-                .bind(order.number)
+                .bind(options.number)
                 .bind(is_leader);
             let _ = write.execute(&notes).await;
         }
@@ -75,28 +76,28 @@ async fn work(order: Order, stop: CancellationToken) {
     maintenance.stopped().await;
 }
 
-fn config(order: &Order) -> EngineConfig {
+fn config(options: &WorkerOptions) -> EngineConfig {
     EngineConfig {
-        workers: order.workers,
+        workers: options.workers,
         poll_interval: Duration::from_millis(200),
-        heartbeat_interval: order.heartbeat,
+        heartbeat_interval: options.heartbeat,
         recovery_interval: Duration::from_millis(300),
-        leader_lease: order.leader_lease,
-        watchdog_timeout: order.watchdog_timeout,
+        leader_lease: options.leader_lease,
+        watchdog_timeout: options.watchdog_timeout,
         job_timeout: Duration::from_secs(60),
         backoff: model::rules::backoff::Backoff { schedule: "0s".parse().unwrap(), jitter: 0.0 },
-        // Handlers stumble as they are told to: by chance half of a lane's first hundred, which would be an outage.
+        // Handlers fail on purpose: by chance half of a lane's first hundred attempts, which a breaker would take for an outage.
         breaker_failures: 0,
         ..EngineConfig::default()
     }
 }
 
-/// The database may be away just now.
-async fn connect(order: &Order, most: u32) -> PgPool {
+/// Retries, because the database may be down just now.
+async fn connect(options: &WorkerOptions, connections: u32) -> PgPool {
     let settings = PoolSettings {
-        url: order.url.clone(),
-        max_connections: most,
-        application_name: format!("child {}", order.number),
+        url: options.url.clone(),
+        max_connections: connections,
+        application_name: format!("child {}", options.number),
         statement_timeout: None,
     };
     loop {
@@ -108,7 +109,7 @@ async fn connect(order: &Order, most: u32) -> PgPool {
     }
 }
 
-/// Maintenance that leaves a trace, fenced as all maintenance is.
+/// A maintenance service that records each run, fenced by the term as all of them are.
 struct Chore {
     child: i32,
 }

@@ -28,8 +28,8 @@ async fn a_cancelled_begin_never_leaves_the_next_borrower_inside_a_transaction(
     let pool = pool::connect(&settings(&options, 1)).await.unwrap();
     let mut cancelled = 0;
     for round in 0..200_u64 {
-        let patience = Duration::from_micros(10 + round * 3);
-        if tokio::time::timeout(patience, pool.begin()).await.is_err() {
+        let cut_off = Duration::from_micros(10 + round * 3);
+        if tokio::time::timeout(cut_off, pool.begin()).await.is_err() {
             cancelled += 1;
             let mut connection = pool.acquire().await.unwrap();
             let is_outside: bool = sqlx::raw_sql("select now() = statement_timestamp()")
@@ -53,9 +53,9 @@ async fn every_connection_has_the_engines_settings(_: PgPoolOptions, options: Pg
         ("statement_timeout", "200ms"),
         ("idle_in_transaction_session_timeout", "15s"),
     ] {
-        let set: String =
+        let actual: String =
             sqlx::query_scalar("select current_setting($1)").bind(name).fetch_one(&pool).await.unwrap();
-        assert_eq!(set, value, "{name}");
+        assert_eq!(actual, value, "{name}");
     }
     let slow = sqlx::query("select pg_sleep(5)").execute(&pool).await.unwrap_err();
     assert!(matches!(QueueError::from(slow), QueueError::Timeout));
@@ -65,13 +65,14 @@ async fn every_connection_has_the_engines_settings(_: PgPoolOptions, options: Pg
     assert!(!format!("{nowhere:?}").contains("127.0.0.1"), "an address may contain a password");
 }
 
-/// What Postgres ends a session with, or refuses it: said by statements, because a session that really ends may also just break.
+/// The codes with which Postgres ends or refuses a session. They are raised by statements, because a session that really ends may also just
+/// lose its connection.
 #[sqlx::test]
-async fn a_session_that_is_ended_or_refused_is_a_database_that_is_away(pool: PgPool) {
+async fn an_ended_or_refused_session_counts_as_an_unavailable_database(pool: PgPool) {
     for code in ["08006", "53300", "57P01", "57P02", "57P03", "57P05", "25P03"] {
-        let says = format!("do $$ begin raise exception using errcode = '{code}'; end $$");
-        let said = sqlx::raw_sql(sqlx::AssertSqlSafe(says)).execute(&pool).await.unwrap_err();
-        assert!(QueueError::from(said).is_unavailable(), "{code}");
+        let raise = format!("do $$ begin raise exception using errcode = '{code}'; end $$");
+        let error = sqlx::raw_sql(sqlx::AssertSqlSafe(raise)).execute(&pool).await.unwrap_err();
+        assert!(QueueError::from(error).is_unavailable(), "{code}");
     }
 }
 

@@ -23,7 +23,7 @@ pub(super) enum Part {
 fn cargo_test() -> Command {
     let mut command = process::cargo();
     command.args(["test", "--locked", "--no-fail-fast", "--features", "app/ssr"]);
-    for package in ["model", "queue", "access", "delivery", "app", "server"] {
+    for package in ["model", "queue", "insight", "access", "delivery", "app", "server"] {
         command.args(["-p", package]);
     }
     command

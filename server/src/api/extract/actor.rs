@@ -1,4 +1,4 @@
-//! Who asks, and whether they may: the permission stands in the handler's signature, so it cannot be forgotten.
+//! Who makes the request, and whether they may: the permission is part of the handler's signature, so it cannot be forgotten.
 
 use crate::api::problem::Problem;
 use axum::{extract::FromRequestParts, http::request::Parts};
@@ -10,7 +10,6 @@ use std::{marker::PhantomData, ops::Deref};
 
 /// A permission as a type.
 pub trait Needs: Send + Sync + 'static {
-    /// Which one.
     const PERMISSION: Permission;
 }
 
@@ -28,7 +27,7 @@ macro_rules! permissions {
 
 permissions! { Read ReadJobs ReadDeployment Configure SteerJobs Purge Resync Produce ManageAccess OpenConsole SaveViews }
 
-/// An actor who has the permission. 401 without an actor, 403 without the permission, before anything else is looked at.
+/// An actor who has the permission. 401 without an actor, 403 without the permission, before anything else is read.
 #[derive(Debug)]
 pub struct Can<P> {
     actor: Actor,
@@ -56,7 +55,7 @@ impl<S: Sync, P: Needs> FromRequestParts<S> for Can<P> {
                 path = parts.uri.path(),
                 "refused"
             );
-            return Err(Problem::forbidden(format!("The role {} does not allow it.", actor.role)));
+            return Err(Problem::forbidden(format!("The role {} does not allow this.", actor.role)));
         }
         Ok(Self { actor: actor.clone(), permission: PhantomData })
     }

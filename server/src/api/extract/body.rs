@@ -1,4 +1,5 @@
-//! Reading a body: into memory that is there for it, and then as a document; a large one beside the runtime, which others wait for.
+//! Reads a body into memory that is reserved for it, and then as a document. Large documents are parsed on a blocking thread, so that other
+//! requests do not wait.
 
 use super::json::parse_document;
 use crate::{
@@ -18,15 +19,15 @@ use model::json::MAX_REQUEST_BYTES;
 use serde_json::Value;
 use std::{error::Error, iter, sync::Arc};
 
-/// Documents from here on are read beside the runtime: a megabyte keeps a thread for some ten milliseconds.
-const LARGE: usize = 64_000;
-/// What a form takes as the maps that are made of it, for each byte.
-const FORM_COST: usize = 30;
+/// Documents from this size on are parsed on a blocking thread: a megabyte takes some ten milliseconds.
+const LARGE_BODY_BYTES: usize = 64_000;
+/// Memory that the maps made of a form take, for each byte of the form. No name or value is so small that it takes more.
+const FORM_BYTES_PER_BYTE: usize = 30;
 
-/// Reads the body whole.
+/// Reads the whole body.
 ///
 /// # Errors
-/// 413 beyond 16 MB, 408 when it came too slowly, 400 when it broke off, 503 while others take the memory.
+/// 413 beyond 16 MB, 408 when it came too slowly, 400 when it was cut off, 503 while other requests use the memory.
 pub async fn read_body(request: Request) -> Result<Bytes, Problem> {
     let share = share(&request);
     let length = announced(request.headers()).min(MAX_REQUEST_BYTES);
@@ -35,7 +36,7 @@ pub async fn read_body(request: Request) -> Result<Bytes, Problem> {
     let mut body = Vec::with_capacity(length);
     let mut stream = request.into_body().into_data_stream();
     while let Some(part) = stream.next().await {
-        let part = part.map_err(|error| broken(&error))?;
+        let part = part.map_err(|error| read_problem(&error))?;
         if body.len() + part.len() > MAX_REQUEST_BYTES {
             return Err(Problem::too_long());
         }
@@ -45,7 +46,7 @@ pub async fn read_body(request: Request) -> Result<Bytes, Problem> {
     Ok(body.into())
 }
 
-/// Reads the body as a form: no name and no value of it is so small that it takes more than thirty times its length.
+/// Reads the body as a form, with memory reserved for what it becomes; returns the request with its body as well.
 ///
 /// # Errors
 /// As [`read_body`].
@@ -53,23 +54,23 @@ pub async fn read_form(request: Request) -> Result<(Request, Bytes), Problem> {
     let share = share(&request);
     let (parts, body) = request.into_parts();
     let body = read_body(Request::from_parts(parts.clone(), body)).await?;
-    if !share.grow_to(body.len() * FORM_COST) {
+    if !share.grow_to(body.len() * FORM_BYTES_PER_BYTE) {
         return Err(Problem::no_room());
     }
     Ok((Request::from_parts(parts, Body::from(body.clone())), body))
 }
 
-/// Reads the body as a document, and makes of it what `read` makes of it.
+/// Reads the body as a document and converts it with `read`.
 ///
 /// # Errors
-/// As [`read_body`]; what is wrong with the text, with its place; those of `read`.
+/// As [`read_body`]; faults of the text with their pointers; those of `read`.
 pub async fn document<T: Send + 'static>(
     request: Request,
     read: impl FnOnce(Value) -> Result<T, Problem> + Send + 'static,
 ) -> Result<T, Problem> {
     let share = share(&request);
     let body = read_body(request).await?;
-    let is_large = body.len() >= LARGE;
+    let is_large = body.len() >= LARGE_BODY_BYTES;
     let work = move || {
         let value = parse_document(&body, &share)?;
         drop(body);
@@ -79,18 +80,18 @@ pub async fn document<T: Send + 'static>(
         return work();
     }
     tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| {
-        tracing::error!(%error, "a document could not be read");
+        tracing::error!(%error, "reading a document failed");
         Err(Problem::internal())
     })
 }
 
-/// What the request takes of the memory of all; in tests without the layer that says so, of its own.
+/// The request's share of the memory for all requests; in tests without the layer that sets it, a share of its own.
 fn share(request: &Request) -> Arc<Share> {
     request.extensions().get().cloned().unwrap_or_else(|| Arc::new(RequestMemory::default().share()))
 }
 
 /// Why a body could not be read to its end.
-pub(super) fn broken(error: &(dyn Error + 'static)) -> Problem {
+pub(super) fn read_problem(error: &(dyn Error + 'static)) -> Problem {
     let causes = || iter::successors(Some(error), |cause: &&(dyn Error + 'static)| (*cause).source());
     if causes().any(|cause| cause.is::<TooSlow>()) {
         Problem::too_slow()
@@ -98,7 +99,7 @@ pub(super) fn broken(error: &(dyn Error + 'static)) -> Problem {
         Problem::too_long()
     } else {
         Problem::malformed(
-            "The body broke off, or is not what content-encoding says: one gzip member or zstd frame.",
+            "The body was cut off, or is not what content-encoding says: one gzip member or zstd frame.",
         )
     }
 }

@@ -1,6 +1,6 @@
-//! Forms of pages that work without a script, refused as everything else is.
+//! Forms of pages that work without JavaScript, with the same refusals as JSON bodies.
 
-use super::body::broken;
+use super::body::read_problem;
 use crate::api::problem::Problem;
 use axum::extract::{FromRequest, Request, rejection::FormRejection};
 use serde::de::DeserializeOwned;
@@ -22,7 +22,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Form<T> {
             FormRejection::InvalidFormContentType(_) => {
                 Problem::unsupported_media_type("application/x-www-form-urlencoded")
             }
-            FormRejection::BytesRejection(error) => broken(&error),
+            FormRejection::BytesRejection(error) => read_problem(&error),
             _ => Problem::fault("", error.source().map_or_else(|| error.body_text(), ToString::to_string)),
         })
     }

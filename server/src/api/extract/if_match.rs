@@ -5,7 +5,7 @@ use axum::{
 };
 use model::etag;
 
-/// The `If-Match` of a change or a deletion: it is made of the version somebody has read, or not at all (412).
+/// The `If-Match` of a change or a deletion: it applies to the version the client has read, or is refused (412).
 pub struct IfMatch(pub etag::IfMatch);
 
 impl<S: Sync> FromRequestParts<S> for IfMatch {

@@ -1,8 +1,8 @@
-//! Bodies: JSON, checked before it is believed. Size (413), type (415), form (400 with line and column), names given twice, numbers that
-//! would come out as others, NUL, depth, unknown fields and wrong types (422 with a JSON Pointer).
+//! JSON bodies and their checks: size (413), type (415), syntax (400 with line and column), duplicate names, numbers that would change, NUL,
+//! depth, unknown fields and wrong types (422 with a JSON Pointer).
 //!
-//! A document becomes a `Value` first: that bounds recursion, and lets the NUL and depth check name a
-//! place. Only then is it read as the type that was asked for.
+//! A document becomes a `Value` first: that bounds recursion, and lets the NUL and depth checks name a place. Only then is it read as the type
+//! the handler wants.
 
 use super::body::{document, read_body};
 use crate::{
@@ -23,11 +23,11 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, error::Category};
 use serde_path_to_error::{Path, Segment};
 
-/// A body that must be there.
+/// A body that is required.
 #[derive(Debug)]
 pub struct Json<T>(pub T);
 
-/// A body that may be absent altogether, which reads as `{}`.
+/// A body that may be absent, which reads as `{}`.
 #[derive(Debug)]
 pub struct OptionalJson<T>(pub T);
 
@@ -62,7 +62,7 @@ impl<S: Send + Sync, T: DeserializeOwned + Send + 'static> FromRequest<S> for Op
     }
 }
 
-/// The content type without its parameters; none when it names another charset than UTF-8.
+/// The content type without its parameters; `None` when it names a charset other than UTF-8.
 pub fn media_type(headers: &HeaderMap) -> Option<&str> {
     let value = headers.get(header::CONTENT_TYPE)?.to_str().ok()?;
     let mut parts = value.split(';').map(str::trim);
@@ -78,8 +78,8 @@ pub fn media_type(headers: &HeaderMap) -> Option<&str> {
 }
 
 /// # Errors
-/// 400 with pointer, line and column when it is no JSON; 422 with a pointer for names given twice, numbers, too many values, NUL and depth;
-/// 413 for a payload of more than 1 MB; 503 while others take the memory.
+/// 400 with pointer, line and column when it is not JSON; 422 with a pointer for duplicate names, numbers, too many values, NUL and depth;
+/// 413 for a payload of more than 1 MB; 503 while other requests use the memory.
 pub(super) fn parse_document(body: &[u8], share: &Share) -> Result<Value, Problem> {
     let has_room = |bytes| share.grow_to(body.len() + bytes);
     let value = json_text::read_within(body, &has_room).map_err(|Unreadable { pointer, why }| {
@@ -103,7 +103,7 @@ pub(super) fn parse_document(body: &[u8], share: &Share) -> Result<Value, Proble
         let what = match error.classify() {
             Category::Eof if body.is_empty() => return Problem::malformed("The body is empty."),
             Category::Eof => format!("ends too soon, at line {} column {}", error.line(), error.column()),
-            _ => format!("is no JSON: {}", sanitise(&error.to_string(), 200)),
+            _ => format!("is not JSON: {}", sanitise(&error.to_string(), 200)),
         };
         Problem::malformed_at(pointer, what)
     })?;
@@ -119,7 +119,7 @@ pub fn typed<T: DeserializeOwned>(value: Value, prefix: &str) -> Result<T, Fault
     serde_path_to_error::deserialize(value).map_err(|error| {
         let mut pointer = format!("{prefix}{}", pointer(error.path()));
         let message = error.inner().to_string();
-        // serde names these fields in the message and points at what contains them.
+        // serde names these fields in the message, and its path ends at the object around them.
         for start in ["unknown field `", "missing field `", "duplicate field `"] {
             let named = message.strip_prefix(start).and_then(|rest| rest.split('`').next());
             if let Some(field) = named {
@@ -135,10 +135,10 @@ pub fn typed<T: DeserializeOwned>(value: Value, prefix: &str) -> Result<T, Fault
     })
 }
 
-/// What serde found, without the names that only Rust's readers know.
+/// What serde found, without the names of Rust types.
 pub(super) fn in_words(message: &str) -> String {
     if message.starts_with("data did not match any variant") {
-        return "has none of the accepted forms".to_owned();
+        return "matches none of the accepted forms".to_owned();
     }
     if message == "invalid digit found in string" || message.starts_with("number too ") {
         return "must be a whole number that is not too large".to_owned();
@@ -174,7 +174,7 @@ fn in_terms_of_json(message: &str) -> String {
 fn known_fields(rest: &str) -> String {
     rest.split_once(", ").map_or_else(
         || "is not known here".to_owned(),
-        // What Headgate sets in a filter is nobody else's to know.
+        // Set by Headgate itself, never by a client.
         |(_, known)| {
             let known = known.trim_start_matches("there are no fields").replace(", `masked_names`", "");
             format!("is not known here: {known}")
@@ -201,7 +201,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn faults_of_form_point_at_their_place() {
+    fn faults_have_a_pointer_to_the_field() {
         let app_id = "01890a5d-ac96-774b-bcce-b302099a8057";
         let base = json!({"app_id": app_id, "name": "n", "integration_type": "webhook"});
         for (field, value, pointer) in [
@@ -239,12 +239,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_says_where() {
+    fn invalid_json_is_refused_with_its_place() {
         for (body, part) in [
             (&b""[..], "empty"),
             (b"{\"a\": ", "line 1 column 6"),
             (b"{\n \"a\": tru}", "line 2"),
-            (b"\xff", "no JSON"),
+            (b"\xff", "not JSON"),
             (br#"{"a": "\ud800"}"#, "within /a."),
         ] {
             let problem = parse_document(body, &RequestMemory::default().share()).unwrap_err();

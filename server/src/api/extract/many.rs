@@ -11,16 +11,15 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-/// The most items.
 const MAX_ITEMS: usize = 1_000;
-/// The most faults that are listed: who sends a thousand broken items needs to see one kind, not all.
+/// Faults listed at most: a thousand broken items usually have the same few kinds.
 const MAX_FAULTS: usize = 100;
 
-/// As the OpenAPI document shows such a body.
+/// One item, or an array of 1 to 1,000.
 #[derive(ToSchema)]
 #[serde(untagged)]
 pub enum OneOrMany<T: ToSchema> {
-    /// One.
+    /// One item.
     One(T),
     /// 1 to 1,000.
     Many(Vec<T>),
@@ -29,21 +28,20 @@ pub enum OneOrMany<T: ToSchema> {
 /// One item or several, in the order they were sent.
 #[derive(Debug)]
 pub struct Many<T> {
-    /// What was sent.
     pub items: Vec<T>,
     is_array: bool,
 }
 
 impl<T> Many<T> {
-    /// Whether it came as an array: faults are then named by index.
+    /// Whether the body was an array: pointers of faults then begin with the index.
     pub fn is_array(&self) -> bool {
         self.is_array
     }
 
-    /// Reads a document that is one item or an array of them; `read` makes an item of a part, given the part's pointer.
+    /// Reads a document that is one item or an array of them; `read` converts each, given its pointer.
     ///
     /// # Errors
-    /// Every fault (the first hundred), by item and field.
+    /// The first hundred faults, by item and field.
     pub fn from_document(
         document: Value,
         read: impl Fn(Value, &str) -> Result<T, Faults>,
@@ -90,7 +88,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn items_keep_their_order_and_faults_their_place() {
+    fn items_keep_their_order_and_faults_their_index() {
         let many = Many::<i64>::from_document(json!([3, 1, 2]), typed).unwrap();
         assert_eq!(many.items, [3, 1, 2]);
         assert!(many.is_array() && !Many::<i64>::from_document(json!(7), typed).unwrap().is_array());
@@ -99,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thousand_is_the_most_and_nothing_is_too_few() {
+    fn one_to_a_thousand_items_are_accepted() {
         assert!(Many::<i64>::from_document(json!(vec![0; 1_000]), typed).is_ok());
         assert!(Many::<i64>::from_document(json!(vec![0; 1_001]), typed).is_err());
         assert!(Many::<i64>::from_document(json!([]), typed).is_err());

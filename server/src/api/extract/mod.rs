@@ -1,4 +1,4 @@
-//! What a handler takes: who asks and whether they may, a body, a query, an id. Each refuses with a problem that points at the fault.
+//! Extractors of the handlers: actor and permission, body, query, id. Each refuses with a problem that points at the fault.
 
 mod actor;
 mod body;
@@ -20,5 +20,5 @@ pub use if_match::IfMatch;
 pub use json::{Json, OptionalJson, media_type, typed};
 pub use many::{Many, OneOrMany};
 pub use path::{Id, RecordPath};
-pub use query::{ListQuery, NoFilter, PageParams, Pages, Query, VALUE_CHARS};
+pub use query::{ListQuery, NoFilter, PageParams, Pages, Query, MAX_VALUE_CHARS};
 pub use trace::Trace;

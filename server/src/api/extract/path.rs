@@ -1,4 +1,4 @@
-//! Ids of the URL. One that cannot be an id answers like one that is not known.
+//! Ids of the URL. A malformed id answers like an unknown one (404).
 
 use crate::api::problem::Problem;
 use axum::{
@@ -25,11 +25,8 @@ impl<S: Send + Sync, T: FromStr + Send> FromRequestParts<S> for Id<T> {
 /// `{app_id}/{record_type}/{record_id}`, percent-decoded.
 #[derive(Clone, Debug)]
 pub struct RecordPath {
-    /// Whose record.
     pub app_id: AppId,
-    /// Its type.
     pub record_type: String,
-    /// Its id.
     pub record_id: String,
 }
 

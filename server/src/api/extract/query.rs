@@ -1,4 +1,4 @@
-//! Query strings. What is not known is refused: a filter with a spelling mistake must not answer with everything.
+//! Query strings. Unknown parameters are refused: a filter with a spelling mistake must not answer with everything.
 
 use super::json::in_words;
 use crate::api::problem::Problem;
@@ -15,29 +15,25 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use url::form_urlencoded;
 use utoipa::IntoParams;
 
-/// The most characters of a value.
-pub const VALUE_CHARS: usize = 1_000;
+pub const MAX_VALUE_CHARS: usize = 1_000;
 
-/// Parameters of a call that is no list.
+/// Parameters of a call that is not a list.
 #[derive(Debug)]
 pub struct Query<T>(pub T);
 
-/// Parameters of a list: a filter, and which page of it. Lists of records and the bin have cursors of their own kind.
+/// Parameters of a list: a filter and a page. Lists of records, the bin and groups have cursors of their own kind.
 #[derive(Debug)]
 pub struct ListQuery<T, P = PageRequest> {
-    /// What the list is narrowed to.
     pub filter: T,
-    /// Which page.
     pub page: P,
 }
 
-/// A kind of page.
+/// A page request with its kind of cursor.
 pub trait Pages: Sized {
     /// # Errors
     /// Which of the two is wrong.
     fn parse(limit: Option<i64>, cursor: Option<&str>) -> Result<Self, PageError>;
 
-    /// The most items of it.
     fn limit(&mut self) -> &mut i64;
 }
 
@@ -81,12 +77,12 @@ impl Pages for RecordPageRequest {
     }
 }
 
-/// Of a list without a filter.
+/// The filter of a list that has none.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NoFilter {}
 
-/// How lists are paged, for the OpenAPI document.
+/// The page parameters, for the OpenAPI document.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 #[expect(dead_code, reason = "read by utoipa alone; ListQuery does the work")]
@@ -94,7 +90,7 @@ pub struct PageParams {
     /// Items of the page, 1 to 500.
     #[param(minimum = 1, maximum = 500, default = 50)]
     limit: Option<i64>,
-    /// `next_cursor` of the page before.
+    /// `next_cursor` of the previous page.
     cursor: Option<String>,
 }
 
@@ -148,7 +144,7 @@ fn pairs(parts: &Parts) -> Result<Vec<(String, String)>, Problem> {
         if name.contains('\0') || value.contains('\0') {
             return Err(Problem::fault(sanitise(name, 100), "contains a NUL character"));
         }
-        if value.chars().count() > VALUE_CHARS {
+        if value.chars().count() > MAX_VALUE_CHARS {
             return Err(Problem::fault(sanitise(name, 100), "must be at most 1,000 characters"));
         }
     }

@@ -1,10 +1,10 @@
-//! The trace a request belongs to.
+//! The trace of a request (W3C Trace Context).
 
 use axum::{extract::FromRequestParts, http::request::Parts};
 use model::trace::TraceContext;
 use std::convert::Infallible;
 
-/// What its `traceparent` says. None without one, with several, or with one that is malformed: the standard says to ignore those.
+/// Its `traceparent`. `None` without one, with several, or with a malformed one: the standard says to ignore those.
 #[derive(Clone, Copy, Debug)]
 pub struct Trace(pub Option<TraceContext>);
 

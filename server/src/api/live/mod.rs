@@ -1,8 +1,8 @@
-//! `/live`: server-sent events, one `snapshot` a second at most, what changed in it as soon as that was sampled, or what a viewer has open as soon as
-//! it changes.
+//! `/live`: server-sent events. At most one `snapshot` a second, its changes as soon as they are sampled, or the object a viewer has open as soon
+//! as it changes.
 //!
-//! All viewers share what was read. A stream ends at shutdown (a server waits for open ones for ever), and within a second of its key
-//! or session.
+//! All viewers share what is read. A stream ends at shutdown, because a server waits for open streams without limit, and within a second after
+//! its key or session ends.
 
 mod opened;
 
@@ -24,7 +24,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use futures::{Stream, stream};
 use insight::live::LiveState;
 use model::{actor::Scope, id::IntegrationId, opened::Opened};
-use opened::OpenThing;
+use opened::OpenedStream;
 use serde::Deserialize;
 use std::{convert::Infallible, sync::Arc, time::Duration};
 use tokio::sync::watch;
@@ -32,43 +32,43 @@ use tokio_util::sync::CancellationToken;
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-/// Between two `snapshot` events: a second, but for what the sampler's clock is off.
-const SNAPSHOTS_APART: TimeDelta = TimeDelta::milliseconds(900);
-/// How often an idle stream says that it lives.
-const KEEP_ALIVE: Duration = Duration::from_secs(15);
+/// Between two `snapshot` events: a second, less the jitter of the sampler's clock.
+const MIN_SNAPSHOT_INTERVAL: TimeDelta = TimeDelta::milliseconds(900);
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
 
 pub(super) fn router() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(live))
 }
 
-/// What the stream tells.
 #[derive(Clone, Copy, Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
 struct LiveParams {
-    /// One integration alone.
+    /// Only this integration.
     integration_id: Option<IntegrationId>,
-    /// After the first snapshot send what changes alone: events named `changes`, two a second while something moves. `since` is `at` of the event
-    /// before, `integrations` holds those that are new or have other numbers, `gone` those that were deleted; the rest is as in a snapshot. A viewer
-    /// that is left behind is sent a `snapshot` again. Without effect on a part of the deployment, which is small.
+    /// After the first snapshot, send only what changes: events named `changes`, two a second while something changes. `since` is `at` of the
+    /// previous event, `integrations` contains those that are new or have other numbers, `gone` those that were deleted; the rest is as in a
+    /// snapshot. A viewer that falls behind is sent a `snapshot` again. Has no effect on a part of the deployment, which is small.
     changes: bool,
-    /// Instead of snapshots one thing alone, or with `changes=true` that thing beside them: `job:`, `integration:` or `operation:` and its id. An
-    /// event of that name tells it at the beginning and then each change of it, which is looked for every 40 ms, secrets masked. Of an integration
-    /// that is a change of its state, its settings or its breaker; how its numbers move is told by snapshots. When it is deleted, an event `gone`
-    /// tells that, and a stream of it alone ends. Beside snapshots one that is not there is `gone` from the beginning instead of a 404.
+    /// One object instead of snapshots, or with `changes=true` in addition to them: `job:`, `integration:` or `operation:` and its id. An event of
+    /// that name contains the object at the beginning and again after each change, which is polled for every 40 ms, with secrets masked. For an
+    /// integration that is a change of its state, its settings or its breaker; its numbers are in the snapshots. When the object is deleted, an
+    /// event `gone` is sent, and a stream of that object alone ends. In addition to snapshots, an object that does not exist is `gone` from the
+    /// beginning instead of a 404.
     #[param(value_type = Option<String>, pattern = "^(job|integration|operation):[0-9A-Fa-f-]{36}$")]
     open: Option<Opened>,
 }
 
-/// The deployment as it changes: server-sent events named `snapshot`, one a second at most; or what is `open`, as soon as it changes. Takes the
-/// console's session as well as a key.
+/// Streams the deployment as it changes, as server-sent events named `snapshot`, one a second at most; or what is `open`, as soon as it changes.
+///
+/// Accepts the console's session as well as a key.
 #[utoipa::path(get, path = "/live", tag = "Statistics", params(LiveParams),
     responses(
         (status = 200, description = "The `data` of `snapshot` events is a `Snapshot`, that of `changes` events `SnapshotChanges`, of `job` events \
             `LiveUpdate_ExplainedJob`, of `integration` events `LiveUpdate_IntegrationGauge`, of `operation` events `LiveUpdate_Operation`, of \
             `gone` events `{}`.",
             body = LiveEvent, content_type = "text/event-stream"),
-        (status = 404, description = "The integration, or what is to be open, is not there or another app's."),
+        (status = 404, description = "The integration, or what `open` names, does not exist or belongs to another app."),
     ))]
 async fn live(
     actor: Can<Read>,
@@ -81,12 +81,12 @@ async fn live(
     }
     let token = session::token_of(&headers);
     let credential = || state.access.watch_credential(&actor, token.as_deref());
-    let mut thing = match params.open {
-        Some(opened) => Some(OpenThing::begin(state.clone(), &actor, opened, credential()).await),
+    let mut opened_stream = match params.open {
+        Some(opened) => Some(OpenedStream::begin(state.clone(), &actor, opened, credential()).await),
         None => None,
     };
-    if let Some(thing) = thing.take_if(|_| !params.changes) {
-        return Ok(answer(thing?.events()));
+    if let Some(opened_stream) = opened_stream.take_if(|_| !params.changes) {
+        return Ok(answer(opened_stream?.events()));
     }
     let viewer = Viewer {
         snapshots: state.live.subscribe(),
@@ -98,10 +98,10 @@ async fn live(
         shutdown: state.stop.clone(),
         credential: credential(),
     };
-    Ok(match thing {
+    Ok(match opened_stream {
         None => answer(viewer.events()),
-        Some(Ok(thing)) => answer(stream::select(viewer.events(), thing.events())),
-        // Refused, its viewer would be without the numbers as well.
+        Some(Ok(opened_stream)) => answer(stream::select(viewer.events(), opened_stream.events())),
+        // A refusal would leave the viewer without the snapshots too.
         Some(Err(problem)) if problem.status() == StatusCode::NOT_FOUND => {
             answer(stream::select(viewer.events(), stream::iter([Ok(opened::gone())])))
         }
@@ -110,8 +110,8 @@ async fn live(
 }
 
 fn answer(events: impl Stream<Item = Result<Event, Infallible>> + Send + 'static) -> Response {
-    let mut response = Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response();
-    // A proxy that gathers the answer before it passes it on would show nothing.
+    let mut response = Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE_INTERVAL)).into_response();
+    // Nginx would buffer the answer until it ends, and show nothing.
     let headers = response.headers_mut();
     headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
     response
@@ -121,12 +121,12 @@ fn answer(events: impl Stream<Item = Result<Event, Infallible>> + Send + 'static
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "read by utoipa alone; axum writes the events")]
 struct LiveEvent {
-    /// What `data` is.
+    /// What `data` contains.
     #[schema(pattern = "^(snapshot|changes|job|integration|operation|gone)$")]
     event: String,
-    /// The moment of a snapshot, in milliseconds since 1970.
+    /// The time of a snapshot, in milliseconds since 1970.
     id: Option<String>,
-    /// The snapshot, the changes or the thing, as JSON.
+    /// The snapshot, the changes or the object, as JSON.
     data: String,
 }
 
@@ -136,7 +136,7 @@ struct Viewer {
     scope: Scope,
     integration_id: Option<IntegrationId>,
     wants_changes: bool,
-    /// `at` of what was sent last.
+    /// `at` of the last event sent.
     sent_at: Option<DateTime<Utc>>,
     shutdown: CancellationToken,
     credential: CredentialWatch,
@@ -163,7 +163,7 @@ impl Viewer {
         }
     }
 
-    /// None: the next one is told instead.
+    /// `None`: too soon after the last event; the next state is sent instead.
     fn event(&mut self, state: &LiveState) -> Option<Event> {
         let snapshot = state.snapshot.as_ref()?;
         let is_whole = self.scope == Scope::AllApps && self.integration_id.is_none();
@@ -171,7 +171,7 @@ impl Viewer {
             Some((since, changes)) if self.wants_changes && is_whole && self.sent_at == Some(*since) => {
                 ("changes", Arc::clone(changes))
             }
-            _ if self.sent_at.is_some_and(|sent_at| snapshot.at - sent_at < SNAPSHOTS_APART) => return None,
+            _ if self.sent_at.is_some_and(|sent_at| snapshot.at - sent_at < MIN_SNAPSHOT_INTERVAL) => return None,
             _ if is_whole => ("snapshot", Arc::clone(&state.json)),
             _ => ("snapshot", state.part(self.scope, self.integration_id)?),
         };

@@ -1,4 +1,4 @@
-//! What a viewer has open, told as soon as it changes: read once for all who see the same of it.
+//! The object a viewer has open, sent as soon as it changes: read once for all viewers who see the same of it.
 
 use crate::{api::problem::Problem, state::AppState};
 use access::CredentialWatch;
@@ -19,15 +19,14 @@ use serde::Serialize;
 use std::{convert::Infallible, sync::Arc, time::Duration};
 use tokio::time::{sleep, timeout};
 
-/// A database that does not answer in this time counts as away.
-const FIRST_LOOK: Duration = Duration::from_secs(5);
-/// The last event of a thing that was deleted. It has data, since browsers pass over events that have none.
+/// After this time without the first version the answer is 503.
+const FIRST_READ_TIMEOUT: Duration = Duration::from_secs(5);
+/// The last event of an object that was deleted. It has data, because browsers ignore events without.
 const GONE: &str = "gone";
-/// After what changed could not be read.
-const PAUSE: Duration = Duration::from_secs(1);
+/// Before a change that could not be read is read again.
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
-/// What one viewer has open.
-pub(super) struct OpenThing {
+pub(super) struct OpenedStream {
     state: AppState,
     opened: Opened,
     audience: Audience,
@@ -36,9 +35,9 @@ pub(super) struct OpenThing {
     is_gone: bool,
 }
 
-impl OpenThing {
+impl OpenedStream {
     /// # Errors
-    /// `NotFound` when there is no such thing, or it is not the actor's to see.
+    /// 404 when the object does not exist, or the actor may not see it.
     pub(super) async fn begin(
         state: AppState,
         actor: &Actor,
@@ -47,22 +46,22 @@ impl OpenThing {
     ) -> Result<Self, Problem> {
         let audience = Audience { scope: actor.scope(), role: actor.role };
         let versions = state.live.open(opened);
-        let mut thing = Self { state, opened, audience, versions, credential, is_gone: false };
-        let looked = timeout(FIRST_LOOK, thing.versions.wait_for(Option::is_some)).await;
-        if !looked.is_ok_and(|looked| looked.is_ok()) {
+        let mut opened_stream = Self { state, opened, audience, versions, credential, is_gone: false };
+        let first = timeout(FIRST_READ_TIMEOUT, opened_stream.versions.wait_for(Option::is_some)).await;
+        if !first.is_ok_and(|first| first.is_ok()) {
             return Err(Problem::unavailable());
         }
-        thing.told().await?.ok_or_else(Problem::not_found)?;
-        // It is the first that is told.
-        thing.versions.mark_changed();
-        Ok(thing)
+        opened_stream.current_json().await?.ok_or_else(Problem::not_found)?;
+        // So that it is sent as the first event.
+        opened_stream.versions.mark_changed();
+        Ok(opened_stream)
     }
 
     pub(super) fn events(self) -> impl Stream<Item = Result<Event, Infallible>> + Send {
-        stream::unfold(self, async |mut thing| Some((Ok(thing.next().await?), thing)))
+        stream::unfold(self, async |mut opened_stream| Some((Ok(opened_stream.next().await?), opened_stream)))
     }
 
-    /// Each version of it, until the stream is to end: at last that it is gone, if it goes.
+    /// Each version of the object until the stream ends; the last event is `gone` if it was deleted.
     async fn next(&mut self) -> Option<Event> {
         loop {
             if self.is_gone {
@@ -73,33 +72,32 @@ impl OpenThing {
                 () = self.credential.ended() => return None,
                 changed = self.versions.changed() => changed.ok()?,
             }
-            match self.told().await {
+            match self.current_json().await {
                 Ok(Some(json)) => return Some(Event::default().event(self.opened.kind()).data(json)),
                 Ok(None) => {
                     self.is_gone = true;
                     return Some(gone());
                 }
                 Err(_) => {
-                    sleep(PAUSE).await;
+                    sleep(RETRY_PAUSE).await;
                     self.versions.mark_changed();
                 }
             }
         }
     }
 
-    async fn told(&mut self) -> Result<Option<Arc<str>>, Problem> {
+    async fn current_json(&mut self) -> Result<Option<Arc<str>>, Problem> {
         let version = self.versions.borrow_and_update().clone();
         let Some(version) = version else { return Ok(None) };
         version.json_for(self.audience, read(&self.state, self.audience, self.opened)).await
     }
 }
 
-/// That there is no such thing any more.
 pub(super) fn gone() -> Event {
     Event::default().event(GONE).data("{}")
 }
 
-/// It as JSON, secrets masked: a page shows them to whoever asked for them, and never by itself. None where the audience has no such thing.
+/// The object as JSON with secrets masked: a page shows secrets on request only. `None` where it does not exist for the audience.
 async fn read(state: &AppState, audience: Audience, opened: Opened) -> Result<Option<String>, Problem> {
     match read_now(state, audience, opened).await {
         Err(problem) if problem.status() == StatusCode::NOT_FOUND => Ok(None),
@@ -129,9 +127,9 @@ async fn masked<T: Sensitive>(state: &AppState, audience: Audience, mut what: T)
     Ok(state.delivery.masked(what).await?.0)
 }
 
-fn json(told: LiveUpdate<impl Serialize>) -> Result<String, Problem> {
-    serde_json::to_string(&told).map_err(|error| {
-        tracing::error!(%error, "what is open cannot be written as JSON");
+fn json(update: LiveUpdate<impl Serialize>) -> Result<String, Problem> {
+    serde_json::to_string(&update).map_err(|error| {
+        tracing::error!(%error, "a live update cannot be written as JSON");
         Problem::internal()
     })
 }

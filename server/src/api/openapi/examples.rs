@@ -1,4 +1,4 @@
-//! Examples of what is sent and what comes back, for the calls a reader tries first. A test sends each of them.
+//! Examples of requests and answers, for the calls a reader tries first. A test sends each of them.
 
 use serde_json::{Value, json};
 use utoipa::openapi::{OpenApi, RefOr, path::Operation};
@@ -9,7 +9,6 @@ const JOB: &str = "01a1fdd9-0c77-7b19-a3de-5b0c8a4e7303";
 const OPERATION: &str = "01a1fdda-2c63-7d5e-9b10-7a4e6c1d0f06";
 const AT: &str = "2026-11-20T10:15:30Z";
 
-/// A call with a body: the status of its answer and both bodies.
 struct Example {
     path: &'static str,
     content_type: &'static str,
@@ -107,7 +106,7 @@ fn examples() -> [Example; 7] {
     ]
 }
 
-/// Writes them beside the schemas.
+/// Adds the examples to the document.
 pub(super) fn write(openapi: &mut OpenApi) {
     read(openapi);
     let bulk_of_letters = Example {
@@ -142,7 +141,7 @@ pub(super) fn write(openapi: &mut OpenApi) {
     }
 }
 
-/// What comes back of calls without a body.
+/// Answers of calls without a body.
 fn read(openapi: &mut OpenApi) {
     let level = |at: &str, backlog: Option<i64>| json!({"at": at, "backlog": backlog, "processing": backlog.map(|_| 6), "to_be_retried": backlog.map(|_| 0), "dead_letters": backlog.map(|_| 36)});
     let answers = [

@@ -1,4 +1,4 @@
-//! The headers of answers that a client acts upon.
+//! Response headers that clients use.
 
 use super::IDEMPOTENCY_KEY;
 use utoipa::openapi::{
@@ -6,13 +6,13 @@ use utoipa::openapi::{
     path::{Operation, Parameter, PathItem},
 };
 
-const ETAG: &str = "Its version: the `If-Match` of a change or a deletion that is made of it.";
-const RETRY_AFTER: &str = "Seconds to wait before it is sent again (RFC 9110, 10.2.3).";
+const ETAG: &str = "The version: send it as `If-Match` with a change or a deletion that is based on this answer.";
+const RETRY_AFTER: &str = "Seconds to wait before sending the request again (RFC 9110, 10.2.3).";
 const REPLAYED: &str =
-    "`true`: the answer of the first call with this `Idempotency-Key`; not there on that one.";
-const BEHIND: &str = "Seconds by which the replica is behind that lists are read from; not there up to 2.";
+    "`true`: this is the stored answer of the first call with this `Idempotency-Key`; absent on the first call.";
+const BEHIND: &str = "Seconds by which the replica that lists are read from is behind; absent up to 2.";
 
-/// Writes them into the answers of a path. `makes_changeable`: what is made here is changed by PATCH.
+/// Adds the headers to the answers of a path. `makes_changeable`: what POST creates here can be changed by PATCH.
 pub(super) fn write(item: &mut PathItem, makes_changeable: bool) {
     let is_changeable = item.patch.is_some();
     let methods = [&mut item.get, &mut item.post, &mut item.patch, &mut item.put, &mut item.delete];
@@ -40,9 +40,9 @@ pub(super) fn write(item: &mut PathItem, makes_changeable: bool) {
     }
 }
 
-fn add(operation: &mut Operation, status: &str, name: &str, says: &str, schema: ObjectBuilder) {
+fn add(operation: &mut Operation, status: &str, name: &str, description: &str, schema: ObjectBuilder) {
     if let Some(RefOr::T(answer)) = operation.responses.responses.get_mut(status) {
-        let header = HeaderBuilder::new().schema(Some(schema)).description(Some(says)).build();
+        let header = HeaderBuilder::new().schema(Some(schema)).description(Some(description)).build();
         answer.headers.insert(name.to_owned(), RefOr::T(header));
     }
 }

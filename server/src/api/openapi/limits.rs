@@ -1,6 +1,6 @@
-//! The contract's limits in the schemas, from the constants that the checks ask (`model::limits`).
+//! Adds the limits of fields to the schemas, from the constants that the checks use (`model::limits`).
 
-use crate::api::extract::VALUE_CHARS;
+use crate::api::extract::MAX_VALUE_CHARS;
 use model::{failure::NOTE_CHARS, limits, rules::narrowing};
 use std::ops::RangeInclusive;
 use utoipa::{
@@ -12,25 +12,21 @@ use utoipa::{
     },
 };
 
-/// What holds for a field.
 enum Limit {
-    /// A number.
+    /// The least and the largest number.
     Value(isize, isize),
     /// Characters of a text, or items of a list.
     Length(RangeInclusive<usize>),
-    /// A text that matches.
     Pattern(&'static str),
-    /// A key of a sender's own: its length, and what it matches.
+    /// A key chosen by the sender: the usual length, and a pattern.
     Key(&'static str),
-    /// A list of so many of such keys.
+    /// A list of such keys.
     Keys(RangeInclusive<usize>, &'static str),
-    /// A text that is not empty.
     NotEmpty,
-    /// One of some texts.
     OneOf(&'static [&'static str]),
 }
 
-/// A bulk action as its two paths take it: what is done differs.
+/// `NewBulk` as each of its two paths takes it: the actions differ.
 const NEW_JOB_BULK: &str = "NewJobBulk";
 const NEW_DEAD_LETTER_BULK: &str = "NewDeadLetterBulk";
 
@@ -39,18 +35,18 @@ fn value<N: Into<i64> + Copy>(range: &RangeInclusive<N>) -> Option<Limit> {
     Some(Limit::Value(isize::try_from(least).ok()?, isize::try_from(most).ok()?))
 }
 
-/// Without control characters, those of text direction among them (`model::text::is_control`).
+/// No control characters, including those of text direction (`model::text::is_control`).
 const KEY: &str = "^[^\\u0000-\\u001f\\u007f-\\u009f\\u202a-\\u202e\\u2066-\\u2069]+$";
-/// The same, and no step of a path: `.` and `..` are none.
+/// The same, and neither `.` nor `..`, which are steps of a URL path.
 const RECORD_ID: &str = "^(?!\\.{1,2}$)[^\\u0000-\\u001f\\u007f-\\u009f\\u202a-\\u202e\\u2066-\\u2069]+$";
 
-/// Type and id of a record, of which neither is a step of a path.
+/// Type and id of a record, neither of them a step of a URL path.
 const SUBJECT: &str = "^(?!\\.{1,2}/)[^/\\u0000-\\u001f\\u007f-\\u009f\\u202a-\\u202e\\u2066-\\u2069]{1,255}/\
     (?!\\.{1,2}$)[^\\u0000-\\u001f\\u007f-\\u009f\\u202a-\\u202e\\u2066-\\u2069]{1,255}$";
 /// `application/json`, or a type that ends in `+json`, whatever its parameters.
 const JSON_TYPE: &str = "^[^;]*[/+][jJ][sS][oO][nN][ \\t]*(;|$)";
 
-/// The limit of a field of a schema. What only filters has none: nothing longer is found, that is all.
+/// The limit of a field of a schema. Fields that only filter have none: nothing longer is found, that is all.
 fn limit(schema: &str, field: &str) -> Option<Limit> {
     if schema == "JobFilter" {
         return filter_limit(field);
@@ -107,16 +103,16 @@ fn limit(schema: &str, field: &str) -> Option<Limit> {
     }
 }
 
-/// The same for what a query narrows a list to, and for the page asked of it.
+/// The same for the parameters of a list.
 fn filter_limit(field: &str) -> Option<Limit> {
     match field {
         "attempt" | "attempt_min" | "attempt_max" => value(&(0..=i16::MAX)),
-        "cursor" => Some(Limit::Length(1..=VALUE_CHARS)),
+        "cursor" => Some(Limit::Length(1..=MAX_VALUE_CHARS)),
         _ => None,
     }
 }
 
-/// Writes them into the parameters of an operation, and what a filter needs beside it that has no index of its own.
+/// Adds the limits to the parameters of an operation, and to those without an index of their own which other filter they need.
 pub(super) fn narrow(path: &str, parameters: &mut [RefOr<Parameter>]) {
     let is_dead = path.starts_with("/dead-letters");
     for parameter in parameters {
@@ -127,21 +123,21 @@ pub(super) fn narrow(path: &str, parameters: &mut [RefOr<Parameter>]) {
         };
         if let Some(schema) = schema {
             match filter_limit(name) {
-                Some(limit) => of_field(schema, &limit),
-                None => at_most(schema, VALUE_CHARS),
+                Some(limit) => apply(schema, &limit),
+                None => limit_length(schema, MAX_VALUE_CHARS),
             }
         }
         if (path == "/jobs" || is_dead)
             && let Some(companions) = narrowing::companions(name, is_dead)
         {
-            let said = description.take().unwrap_or_default();
-            *description = Some(format!("{said} It {companions}."));
+            let before = description.take().unwrap_or_default();
+            *description = Some(format!("{before} It {companions}."));
         }
     }
 }
 
-/// A text of its own kind says itself how long it is.
-fn at_most(schema: &mut RefOr<Schema>, most: usize) {
+/// Only for plain texts: one with a format, an enum or a pattern is bounded by that.
+fn limit_length(schema: &mut RefOr<Schema>, most: usize) {
     if let RefOr::T(Schema::Object(Object {
         schema_type: SchemaType::Type(Type::String),
         format: None,
@@ -155,13 +151,13 @@ fn at_most(schema: &mut RefOr<Schema>, most: usize) {
     }
 }
 
-/// Writes them into every schema.
+/// Adds the limits to every schema.
 pub(super) fn write(openapi: &mut OpenApi) {
     for path in openapi.paths.paths.values_mut() {
         if let Some(RefOr::T(body)) = path.post.as_mut().and_then(|post| post.request_body.as_mut()) {
             for form in body.content.values_mut() {
                 if let RefOr::T(Content { schema: Some(RefOr::T(Schema::Array(list))), .. }) = form {
-                    of_list(list, &limits::ITEMS);
+                    limit_items(list, &limits::ITEMS);
                 }
             }
         }
@@ -177,7 +173,7 @@ pub(super) fn write(openapi: &mut OpenApi) {
         if let Some(item) = name.strip_prefix("OneOrMany_") {
             one_or_many(item, schema);
         } else if name == "RateLimits" {
-            several(schema, &limits::RATE_LIMITS);
+            limit_array_form(schema, &limits::RATE_LIMITS);
         } else {
             fields(name, schema);
         }
@@ -189,14 +185,14 @@ fn fields(name: &str, schema: &mut Schema) {
         Schema::Object(object) => {
             for (field, schema) in &mut object.properties {
                 if let Some(limit) = limit(name, field) {
-                    of_field(schema, &limit);
+                    apply(schema, &limit);
                 }
                 if name.ends_with("Changes") {
                     keep_absent(schema);
                 }
             }
         }
-        // An answer made of two: each part has its fields.
+        // A flattened answer: each part has its own fields.
         Schema::AllOf(parts) => {
             for part in &mut parts.items {
                 if let RefOr::T(part) = part {
@@ -208,7 +204,7 @@ fn fields(name: &str, schema: &mut Schema) {
     }
 }
 
-/// What is absent from a change stays as it is: it is no null, which takes a value away.
+/// In a change, absent and null differ: absent keeps the value, null removes it. So there is no default.
 fn keep_absent(schema: &mut RefOr<Schema>) {
     match schema {
         RefOr::T(Schema::Object(field)) => field.default = None,
@@ -221,9 +217,9 @@ fn keep_absent(schema: &mut RefOr<Schema>) {
     }
 }
 
-fn of_field(schema: &mut RefOr<Schema>, limit: &Limit) {
+fn apply(schema: &mut RefOr<Schema>, limit: &Limit) {
     match (limit, schema) {
-        // What is shared with answers says more than a request may.
+        // The enum is shared with answers and has more values than a request may use.
         (Limit::OneOf(values), schema) => {
             let field = Object::builder().schema_type(Type::String).enum_values(Some(values.iter().copied()));
             *schema = field.into();
@@ -242,11 +238,11 @@ fn of_field(schema: &mut RefOr<Schema>, limit: &Limit) {
             field.pattern = Some((*pattern).to_owned());
         }
         (Limit::NotEmpty, RefOr::T(Schema::Object(field))) => field.min_length = Some(1),
-        (Limit::Length(range), RefOr::T(Schema::Array(list))) => of_list(list, range),
+        (Limit::Length(range), RefOr::T(Schema::Array(list))) => limit_items(list, range),
         (Limit::Keys(range, pattern), RefOr::T(Schema::Array(list))) => {
-            of_list(list, range);
+            limit_items(list, range);
             if let ArrayItems::RefOrSchema(item) = &mut list.items {
-                of_field(item, &Limit::Key(pattern));
+                apply(item, &Limit::Key(pattern));
             }
         }
         (Limit::Pattern(pattern), RefOr::T(Schema::Object(field))) => {
@@ -256,14 +252,14 @@ fn of_field(schema: &mut RefOr<Schema>, limit: &Limit) {
     }
 }
 
-fn of_list(list: &mut Array, range: &RangeInclusive<usize>) {
+fn limit_items(list: &mut Array, range: &RangeInclusive<usize>) {
     list.min_items = Some(*range.start()).filter(|least| *least > 0);
     list.max_items = Some(*range.end());
 }
 
 /// A body that is one item or several: the item is described once, under its own name.
 fn one_or_many(item: &str, schema: &mut Schema) {
-    several(schema, &limits::ITEMS);
+    limit_array_form(schema, &limits::ITEMS);
     let Schema::OneOf(forms) = schema else { return };
     let item = || RefOr::Ref(Ref::from_schema_name(item));
     for form in &mut forms.items {
@@ -274,11 +270,11 @@ fn one_or_many(item: &str, schema: &mut Schema) {
     }
 }
 
-fn several(schema: &mut Schema, range: &RangeInclusive<usize>) {
+fn limit_array_form(schema: &mut Schema, range: &RangeInclusive<usize>) {
     let Schema::OneOf(forms) = schema else { return };
     for form in &mut forms.items {
         if let RefOr::T(Schema::Array(list)) = form {
-            of_list(list, range);
+            limit_items(list, range);
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The OpenAPI 3.1 document, generated from the handlers. What is true of every operation is said once, here: the problems it may answer
-//! with, its path parameters, the key that makes a POST idempotent.
+//! The OpenAPI 3.1 document, generated from the handlers. What all operations have in common is added here: problems, path parameters, the
+//! `Idempotency-Key` of POST.
 
 mod examples;
 mod headers;
@@ -30,20 +30,20 @@ use utoipa::{
 };
 use utoipa_axum::router::OpenApiRouter;
 
-/// Tags, in the order of a reader's questions.
+/// Tags, in the order in which a reader needs them.
 const TAGS: &[(&str, &str)] = &[
-    ("Apps", "Tenants: the customers of the platform."),
+    ("Apps", "The tenants of the platform."),
     (
         "Integrations",
-        "An app's connections to external systems, their state, their limits, what they were last sent.",
+        "An app's connections to external systems: their state, their limits, what they were last sent.",
     ),
     ("Re-syncs", "Sending an integration its catalog again."),
-    ("Events", "Changes of records coming in, plain or as CloudEvents 1.0."),
-    ("Records", "The catalog Headgate owns a copy of."),
-    ("Jobs", "Units of work for an integration: made, found, explained, requeued, cancelled."),
-    ("Dead letters", "Jobs that will not be tried again by themselves."),
+    ("Events", "Incoming changes of records, plain or as CloudEvents 1.0."),
+    ("Records", "The catalog: Headgate's copy of the apps' records."),
+    ("Jobs", "Units of work for an integration: create, find, explain, requeue, cancel."),
+    ("Dead letters", "Jobs that will not be retried by themselves."),
     ("Failures", "What fails, by cause, and what to do about it."),
-    ("Operations", "Bulk actions that go on in the background."),
+    ("Operations", "Bulk actions and deletions that run in the background."),
     ("Statistics", "Gauges, rollups and the live stream."),
     ("Deployment", "Processes, rate limits, the audit log."),
     ("Access", "Users and keys of the API."),
@@ -53,35 +53,34 @@ const DESCRIPTION: &str = "\
 JSON in and out; snake_case; UUIDv7 ids; RFC 3339 times in UTC. Send a key as `Authorization: Bearer KEY`.
 
 **Roles**: `operator` may do everything; `support` reads, requeues and cancels; `auditor` reads everything; `producer` sends events and \
-jobs of its app and reads its jobs; `worker` takes assignments; `portal` reads its own app and asks for re-syncs.
+jobs of its app and reads its jobs; `worker` takes assignments; `portal` reads its own app and starts re-syncs.
 
 **Errors** are problem documents (RFC 9457): `type`, `title`, `status`, `detail`, and `errors` with a JSON Pointer for each fault of an \
-input. What is not there and what belongs to another app answer alike: 404.
+input. What does not exist and what belongs to another app get the same answer: 404.
 
 **Lists** take `limit` (1 to 500, default 50) and `cursor`, and answer `{\"items\": […], \"next_cursor\": \"…\" or null}`, newest first. \
-A page of a filter that no index serves may hold fewer than `limit`, or none, and one of payloads or records ends after some 8 MB: only a `next_cursor` of null ends a list. \
-Where they come from a replica that is more than two seconds behind, answers to GET have `x-lists-behind-seconds`.
+A page of a filter that no index serves may have fewer than `limit` items, or none, and a page of payloads or records ends after some 8 MB: only a `next_cursor` of null ends a list. \
+When lists come from a replica that is more than two seconds behind, answers to GET have `x-lists-behind-seconds`.
 
-A filter without a value (`?app_id=`) counts as not given: forms send all of their fields. `limit`, `cursor` and switches such as \
-`dry_run` have a value or are left out: an empty cursor would begin again.
+A filter without a value (`?app_id=`) counts as not given, because forms send all of their fields. `limit`, `cursor` and switches such as \
+`dry_run` must have a value or be left out: an empty cursor would start over.
 
 **Times** are RFC 3339, with years of four digits.
 
-**Idempotency-Key** on a POST makes it safe to send again for 24 hours: the first answer is repeated, with `idempotency-replayed: true`. \
-What a call with a key does and its answer are stored together or not at all: after a 503 or a broken connection, send it again. \
-The same key with another body is 422; while the first call is being worked on a repeat waits for a second and is then 409 with `retry-after`. \
-Refused calls keep nothing. `/integrations/{id}/test` knows no key: it sends a sample each time.
+**Idempotency-Key** on a POST makes it safe to repeat for 24 hours: the first answer is returned again, with `idempotency-replayed: true`. \
+The effect of a call with a key and its answer are stored together or not at all: after a 503 or a broken connection, send it again. \
+The same key with another body is 422; while the first call is in progress, a repeat waits for a second and is then 409 with `retry-after`. \
+Refused calls are not stored. `/integrations/{id}/test` takes no key: it sends a sample each time.
 
-**Numbers** are integers of 64 bits or doubles (RFC 8259, section 6). An integer beyond that, and a number no double holds, are refused (422): \
-send them as strings. A number with a fraction or an exponent is the double nearest to it, and comes back as the shortest text of the same \
-double; decimals that must keep more digits belong into strings. Where the schema says `integer`, `242.0` is none. A name given twice in one object is refused: readers do not agree which \
-one counts.
+**Numbers** are integers of 64 bits or doubles (RFC 8259, section 6). Larger integers, and numbers beyond the range of a double, are refused (422): \
+send them as strings. A number with a fraction or an exponent becomes the nearest double, and is returned as the shortest text of that \
+double; decimals that must keep more digits belong in strings. Where the schema says `integer`, `242.0` is not one. A name given twice in one object is refused, because parsers do not agree \
+which one counts.
 
-**Sizes**: a request has 16 MB, unpacked if its `content-encoding` is `gzip` or `zstd` (one member or frame, and 16 MB as it comes), and up to 250,000 values (each array and object, and what is \
-in them); a record and a payload 1 MB. What comes more slowly than 32 kB a second is 408; beside too many other large requests it is 503 with \
+**Sizes**: a request may have 16 MB, as sent and after decompression if its `content-encoding` is `gzip` or `zstd` (one member or frame), and 250,000 values (each array and object, and everything \
+in them); a record or a payload 1 MB. A body that arrives more slowly than 32 kB a second is 408; a large request while too many others are being read is 503 with \
 `retry-after`.";
 
-/// A router to add resources to.
 pub(super) fn empty() -> OpenApiRouter<AppState> {
     let info = InfoBuilder::new()
         .title("Headgate")
@@ -192,29 +191,29 @@ fn add_problems(path: &str, operation: &mut Operation, is_post: bool) {
             .any(|p| p.parameter_in == ParameterIn::Query);
     let has_body = operation.request_body.is_some();
     let problems = [
-        (true, "401", "No credential, or one that is none (any more)."),
-        (true, "403", "The role does not allow it."),
-        (path.contains('{'), "404", "Not there, or another app's."),
+        (true, "401", "No credential, or one that is invalid or has expired."),
+        (true, "403", "The role does not allow this."),
+        (path.contains('{'), "404", "It does not exist, or belongs to another app."),
         (
             is_post && matches!(path, "/events" | "/jobs" | "/integrations"),
             "404",
-            "An id in the body names nothing, or another app's: see errors.",
+            "What an id in the body names does not exist, or belongs to another app: see errors.",
         ),
-        (has_body, "400", "The body is no JSON: see errors for where it breaks."),
-        (has_body, "408", "The body came more slowly than 32 kB a second."),
-        (has_body, "413", "The request is larger than 16 MB, or a record larger than 1 MB."),
+        (has_body, "400", "The body is not JSON: see errors for the place."),
+        (has_body, "408", "The body arrived more slowly than 32 kB a second."),
+        (has_body, "413", "The request is larger than 16 MB, or a record or payload larger than 1 MB."),
         (
             has_body,
             "415",
             "The content type is none of those accepted, or the content encoding neither gzip nor zstd.",
         ),
-        (is_post, "409", "At odds with what is there, or the same call is being worked on."),
+        (is_post, "409", "It conflicts with the current state, or the same call is in progress."),
         (has_input || is_post, "422", "The input has faults, each with a pointer to it."),
         (
             true,
             "503",
-            "The database is away, others hold what the call is about, there are too many connections or too many large requests, or the search \
-             took too long: see retry-after.",
+            "The database is unavailable, other calls lock what this one needs, there are too many connections or too many large requests, or the \
+             search took too long: see retry-after.",
         ),
     ];
     for (applies, status, description) in problems {
@@ -222,7 +221,7 @@ fn add_problems(path: &str, operation: &mut Operation, is_post: bool) {
             operation.responses.responses.insert(status.to_owned(), problem(description));
         }
     }
-    // What a handler says of a refusal is when it comes; what it looks like is always the same.
+    // A handler describes when a refusal happens; its content is always a problem document.
     for (status, answer) in &mut operation.responses.responses {
         let RefOr::T(answer) = answer else { continue };
         if answer.content.is_empty() && status.starts_with(['4', '5']) {
@@ -235,7 +234,7 @@ fn add_problems(path: &str, operation: &mut Operation, is_post: bool) {
     }
 }
 
-/// Ours are all written out where they are used.
+/// The parameters; none of ours is a reference.
 fn declared(parameters: &[RefOr<Parameter>]) -> impl Iterator<Item = &Parameter> {
     parameters.iter().filter_map(|parameter| match parameter {
         RefOr::T(parameter) => Some(parameter),
@@ -243,7 +242,6 @@ fn declared(parameters: &[RefOr<Parameter>]) -> impl Iterator<Item = &Parameter>
     })
 }
 
-/// A problem document as an answer.
 fn problem(description: &str) -> RefOr<utoipa::openapi::Response> {
     RefOr::T(refusal(description))
 }
@@ -253,7 +251,7 @@ fn refusal(description: &str) -> utoipa::openapi::Response {
     ResponseBuilder::new().description(description).content(CONTENT_TYPE, content).build()
 }
 
-/// The names between braces.
+/// The names in braces.
 fn names(path: &str) -> Vec<String> {
     path.split('/').filter_map(|step| step.strip_prefix('{')?.strip_suffix('}')).map(str::to_owned).collect()
 }
@@ -278,8 +276,8 @@ fn path_parameter(name: String) -> Parameter {
 fn if_match() -> Parameter {
     header(
         "If-Match",
-        "The etag of what was read: if it was changed since, nothing is done (412). `*`, or etags in quotes with commas between; a weak one counts \
-         as the one it was.",
+        "The etag of what was read: if it was changed since, nothing is done (412). `*`, or quoted etags separated by commas; a weak etag counts \
+         like the strong one.",
         ObjectBuilder::new().schema_type(Type::String),
     )
 }

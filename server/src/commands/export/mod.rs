@@ -20,15 +20,15 @@ pub(crate) use write::Writer;
 
 #[derive(Debug, Args)]
 pub struct Export {
-    /// What is written
+    /// What to export
     what: What,
-    /// jsonl: every field; csv: for spreadsheets, formulas made harmless
+    /// jsonl: every field; csv: for spreadsheets, with formulas made harmless
     #[arg(long, default_value = "jsonl")]
     format: ExportFormat,
-    /// Slug or id of an app: only its own
+    /// Only this app's (slug or id)
     #[arg(long)]
     app: Option<String>,
-    /// Id of an integration: only its own; of records, those it is sent
+    /// Only this integration's (id); with records, those it is sent
     #[arg(long)]
     integration: Option<IntegrationId>,
     /// Only records of this type
@@ -40,7 +40,7 @@ pub struct Export {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum What {
-    /// Jobs that were given up, with their failures
+    /// Jobs that are not retried any more, with their failures
     DeadLetters,
     /// The catalog
     Records,
@@ -48,17 +48,15 @@ enum What {
     Sent,
 }
 
-/// How rows are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExportFormat {
     /// One JSON object a line
     Jsonl,
-    /// Comma-separated, with a line of names
+    /// Comma-separated, the first line names the columns
     Csv,
 }
 
-/// What narrows an export.
-struct Wanted {
+struct Selection {
     what: What,
     scope: Scope,
     integration: Option<IntegrationId>,
@@ -66,7 +64,7 @@ struct Wanted {
 }
 
 /// # Errors
-/// A setting, an app or an integration that is not there, the database's, a closed pipe.
+/// A bad setting, or an app or integration that does not exist.
 pub fn run(export: Export, config: Option<&PathBuf>) -> anyhow::Result<ExitCode> {
     let Export { what, format, app, integration, record_type, settings } = export;
     let sources = settings.sources(config)?;
@@ -74,11 +72,11 @@ pub fn run(export: Export, config: Option<&PathBuf>) -> anyhow::Result<ExitCode>
     let database = DatabaseSettings::read(&sources)?;
     block_on(async move {
         let database = Database::open(&database, Mode::Either).await?;
-        let wanted = |scope| Wanted { what, scope, integration, record_type };
-        let result = write_all(&database.url, format, app.as_deref(), wanted).await;
+        let selection = |scope| Selection { what, scope, integration, record_type };
+        let result = write_all(&database.url, format, app.as_deref(), selection).await;
         database.close().await;
         match result {
-            // `headgate export … | head` has all it wanted.
+            // `headgate export … | head` has read all it needs.
             Err(error) if is_closed_pipe(&error) => Ok(ExitCode::SUCCESS),
             result => result.map(|()| ExitCode::SUCCESS),
         }
@@ -89,10 +87,10 @@ async fn write_all(
     url: &Secret,
     format: ExportFormat,
     app_name: Option<&str>,
-    wanted: impl FnOnce(Scope) -> Wanted,
+    selection: impl FnOnce(Scope) -> Selection,
 ) -> anyhow::Result<()> {
     let pool = connect(url, "headgate export", 2).await?;
-    // It opens no secret and sends nothing: any key will do.
+    // An export decrypts no secret and sends nothing, so any key will do.
     let guard = TargetGuard::new(Vec::new(), false);
     let waker = Waker::new(pool.clone());
     let delivery =
@@ -102,7 +100,7 @@ async fn write_all(
         None => Scope::AllApps,
     };
     let mut writer = Writer::new(io::BufWriter::new(io::stdout()), format);
-    let result = rows::write(&delivery, &wanted(scope), &mut writer).await;
+    let result = rows::write(&delivery, &selection(scope), &mut writer).await;
     close(&pool).await;
     result?;
     writer.finish()?;

@@ -1,6 +1,6 @@
-//! Where the rows come from: the same lists as the API's, page after page.
+//! Reads the rows page by page, from the same lists as the API's.
 
-use super::{Wanted, What, write::Writer};
+use super::{Selection, What, write::Writer};
 use delivery::{Delivery, IntegrationFilter, RecordFilter, RecordPageRequest, SentFilter};
 use model::{
     filter::JobFilter,
@@ -32,7 +32,7 @@ const RECORDS: [&str; 7] =
 const SENT: [&str; 7] =
     ["app_id", "integration_id", "record_type", "record_id", "version", "sent_at", "attributes"];
 
-/// What was sent and to whom: one export holds the rows of several integrations.
+/// Sent state with its integration, because one export has the rows of several.
 #[derive(Serialize)]
 struct Sent<'a> {
     app_id: AppId,
@@ -41,33 +41,32 @@ struct Sent<'a> {
     sent: &'a SentRecord,
 }
 
-/// Writes every row that is wanted.
 pub(super) async fn write(
     delivery: &Delivery,
-    wanted: &Wanted,
+    selection: &Selection,
     out: &mut Writer<impl Write>,
 ) -> anyhow::Result<()> {
-    match wanted.what {
-        What::DeadLetters => dead_letters(delivery, wanted, out).await,
-        What::Records => records(delivery, wanted, out).await,
-        What::Sent => sent(delivery, wanted, out).await,
+    match selection.what {
+        What::DeadLetters => dead_letters(delivery, selection, out).await,
+        What::Records => records(delivery, selection, out).await,
+        What::Sent => sent(delivery, selection, out).await,
     }
 }
 
 async fn dead_letters(
     delivery: &Delivery,
-    wanted: &Wanted,
+    selection: &Selection,
     out: &mut Writer<impl Write>,
 ) -> anyhow::Result<()> {
     out.names(&DEAD_LETTERS)?;
     let filter = JobFilter {
-        integration_id: wanted.integration,
-        record_type: wanted.record_type.clone(),
+        integration_id: selection.integration,
+        record_type: selection.record_type.clone(),
         ..JobFilter::default()
     };
     let mut page = PageRequest { limit: MAX_LIMIT, after: None };
     loop {
-        let found = insight::store::dead_letters::list(&delivery.pool, wanted.scope, &filter, page).await?;
+        let found = insight::store::dead_letters::list(&delivery.pool, selection.scope, &filter, page).await?;
         for dead_letter in &found.items {
             out.row(dead_letter, &DEAD_LETTERS)?;
         }
@@ -78,33 +77,33 @@ async fn dead_letters(
     }
 }
 
-async fn records(delivery: &Delivery, wanted: &Wanted, out: &mut Writer<impl Write>) -> anyhow::Result<()> {
+async fn records(delivery: &Delivery, selection: &Selection, out: &mut Writer<impl Write>) -> anyhow::Result<()> {
     out.names(&RECORDS)?;
-    let mut filter = RecordFilter { app_id: wanted.scope.app_id(), record_type: wanted.record_type.clone() };
+    let mut filter = RecordFilter { app_id: selection.scope.app_id(), record_type: selection.record_type.clone() };
     let mut types = None;
-    if let Some(id) = wanted.integration {
-        let integration = delivery.integration(wanted.scope, id).await?;
+    if let Some(id) = selection.integration {
+        let integration = delivery.integration(selection.scope, id).await?;
         filter.app_id = Some(integration.app_id);
         types = integration.record_types;
     }
-    let Some(types) = types else { return records_of(delivery, wanted, &filter, out).await };
-    let asked_for = |kind: &String| wanted.record_type.as_ref().is_none_or(|asked| asked == kind);
+    let Some(types) = types else { return records_of(delivery, selection, &filter, out).await };
+    let asked_for = |kind: &String| selection.record_type.as_ref().is_none_or(|asked| asked == kind);
     for kind in types.into_iter().filter(asked_for) {
         filter.record_type = Some(kind);
-        records_of(delivery, wanted, &filter, out).await?;
+        records_of(delivery, selection, &filter, out).await?;
     }
     Ok(())
 }
 
 async fn records_of(
     delivery: &Delivery,
-    wanted: &Wanted,
+    selection: &Selection,
     filter: &RecordFilter,
     out: &mut Writer<impl Write>,
 ) -> anyhow::Result<()> {
     let mut page = RecordPageRequest { limit: MAX_LIMIT, after: None };
     loop {
-        let found = delivery.records(wanted.scope, filter, &page).await?;
+        let found = delivery.records(selection.scope, filter, &page).await?;
         for record in &found.items {
             out.row(record, &RECORDS)?;
         }
@@ -115,18 +114,18 @@ async fn records_of(
     }
 }
 
-async fn sent(delivery: &Delivery, wanted: &Wanted, out: &mut Writer<impl Write>) -> anyhow::Result<()> {
+async fn sent(delivery: &Delivery, selection: &Selection, out: &mut Writer<impl Write>) -> anyhow::Result<()> {
     out.names(&SENT)?;
-    if let Some(id) = wanted.integration {
-        let integration = delivery.integration(wanted.scope, id).await?;
-        return sent_to(delivery, wanted, &integration, out).await;
+    if let Some(id) = selection.integration {
+        let integration = delivery.integration(selection.scope, id).await?;
+        return sent_to(delivery, selection, &integration, out).await;
     }
-    let filter = IntegrationFilter { app_id: wanted.scope.app_id(), state: None };
+    let filter = IntegrationFilter { app_id: selection.scope.app_id(), state: None };
     let mut page = PageRequest { limit: MAX_LIMIT, after: None };
     loop {
-        let found = delivery.integrations(wanted.scope, filter, page).await?;
+        let found = delivery.integrations(selection.scope, filter, page).await?;
         for integration in &found.items {
-            sent_to(delivery, wanted, integration, out).await?;
+            sent_to(delivery, selection, integration, out).await?;
         }
         if found.next_cursor.is_none() {
             return Ok(());
@@ -137,14 +136,14 @@ async fn sent(delivery: &Delivery, wanted: &Wanted, out: &mut Writer<impl Write>
 
 async fn sent_to(
     delivery: &Delivery,
-    wanted: &Wanted,
+    selection: &Selection,
     integration: &Integration,
     out: &mut Writer<impl Write>,
 ) -> anyhow::Result<()> {
-    let filter = SentFilter { record_type: wanted.record_type.clone(), record_id: None };
+    let filter = SentFilter { record_type: selection.record_type.clone(), record_id: None };
     let mut page = RecordPageRequest { limit: MAX_LIMIT, after: None };
     loop {
-        let found = delivery.sent(wanted.scope, integration.id, &filter, &page).await?;
+        let found = delivery.sent(selection.scope, integration.id, &filter, &page).await?;
         for sent in &found.items {
             let row = Sent { app_id: integration.app_id, integration_id: integration.id, sent };
             out.row(&row, &SENT)?;

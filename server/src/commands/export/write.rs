@@ -5,7 +5,6 @@ use serde::Serialize;
 use serde_json::Value;
 use std::io::{self, Write};
 
-/// Writes rows to a stream.
 pub(crate) enum Writer<W: Write> {
     Jsonl(W),
     Csv(Box<csv::Writer<W>>),
@@ -37,7 +36,7 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// The line of names, also of an export without rows.
+    /// The header line of CSV, also for an export without rows.
     pub(crate) fn names(&mut self, columns: &[&str]) -> anyhow::Result<()> {
         if let Self::Csv(writer) = self {
             writer.write_record(columns)?;
@@ -53,7 +52,7 @@ impl<W: Write> Writer<W> {
     }
 }
 
-/// Objects and lists stay JSON; nothing is an empty cell.
+/// Objects and arrays stay JSON; null is an empty cell.
 fn cell(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
@@ -62,11 +61,11 @@ fn cell(value: &Value) -> String {
     }
 }
 
-/// A spreadsheet takes a cell that begins like this for a formula (OWASP ASVS 1.2.10), the full-width forms too: with an apostrophe
-/// in front it stays text.
+/// Spreadsheets take a cell that begins with one of these characters, or their full-width forms, for a formula (OWASP ASVS 1.2.10). With an
+/// apostrophe in front it stays text.
 fn harmless(cell: String) -> String {
     let is_formula = cell.starts_with(['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠']);
-    // A plain negative number is none.
+    // A plain negative number is not a formula.
     if is_formula && cell.parse::<f64>().is_err() { format!("'{cell}") } else { cell }
 }
 
@@ -93,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn every_cell_stands_in_its_column_quoted_and_json_stays_json() {
+    fn cells_are_in_their_column_and_quoted_and_json_stays_json() {
         let mut out = Vec::new();
         let mut writer = Writer::new(&mut out, ExportFormat::Csv);
         let columns = ["z", "b", "c"];

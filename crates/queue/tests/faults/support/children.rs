@@ -1,4 +1,4 @@
-//! Worker processes: this test binary, run again.
+//! Worker processes: this test binary runs itself again.
 
 use super::Database;
 use nix::{
@@ -12,35 +12,33 @@ use std::{
     time::Duration,
 };
 
-/// Tells a process of this binary that it is a worker, and which.
-pub(crate) const ORDER: &str = "HEADGATE_FAULT_WORKER";
+/// The environment variable with which a process of this binary is a worker: its [`WorkerOptions`] as JSON.
+pub(crate) const WORKER_OPTIONS: &str = "HEADGATE_FAULT_WORKER";
 
-/// What a worker process is told.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Order {
+pub(crate) struct WorkerOptions {
     pub(crate) number: i32,
     pub(crate) url: String,
-    /// 0: maintenance alone.
+    /// 0: maintenance only.
     pub(crate) workers: usize,
     pub(crate) heartbeat: Duration,
     pub(crate) leader_lease: Duration,
     pub(crate) watchdog_timeout: Duration,
-    /// Whose lanes it serves; none: those of `headgate`.
+    /// The program whose lanes it serves; none: those of `headgate`.
     pub(crate) program: Option<String>,
 }
 
-/// One worker process.
 pub(crate) struct Child {
     pub(crate) number: i32,
     process: Process,
 }
 
 impl Child {
-    fn start(order: &Order, preload: Option<&std::path::Path>) -> Self {
+    fn start(options: &WorkerOptions, preload: Option<&std::path::Path>) -> Self {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command
-            .args(["worker::be_one_when_told", "--exact", "--nocapture"])
-            .env(ORDER, serde_json::to_string(order).unwrap())
+            .args(["worker::run_as_a_worker_process", "--exact", "--nocapture"])
+            .env(WORKER_OPTIONS, serde_json::to_string(options).unwrap())
             .stdin(Stdio::piped())
             .stdout(Stdio::null());
         if std::env::var_os("HEADGATE_FAULT_LOG").is_none() {
@@ -49,30 +47,30 @@ impl Child {
         if let Some(preload) = preload {
             command.env("LD_PRELOAD", preload);
         }
-        Self { number: order.number, process: command.spawn().unwrap() }
+        Self { number: options.number, process: command.spawn().unwrap() }
     }
 
     pub(crate) fn signal(&self, signal: Signal) {
         kill(Pid::from_raw(self.process.id().cast_signed()), signal).unwrap();
     }
 
-    /// Its end, which is waited for.
+    /// Waits for the process to end.
     pub(crate) async fn ended(mut self) -> ExitStatus {
-        // Waiting would close it, and the worker would take us for gone.
+        // `wait` would close stdin, and the worker would conclude that the test is gone.
         let _stdin = self.process.stdin.take();
         tokio::task::spawn_blocking(move || self.process.wait().unwrap()).await.unwrap()
     }
 }
 
-/// The worker processes of a round. Whatever ends the test ends them: they read from it, and nothing comes any more.
+/// The worker processes of a round. However the test ends, they end too: their stdin is closed.
 pub(crate) struct Children {
-    order: Order,
+    options: WorkerOptions,
     pub(crate) alive: Vec<Child>,
 }
 
 impl Children {
     pub(crate) fn of(database: &Database) -> Self {
-        let order = Order {
+        let options = WorkerOptions {
             number: 0,
             url: database.url.clone(),
             workers: 20,
@@ -81,33 +79,33 @@ impl Children {
             watchdog_timeout: Duration::from_secs(60),
             program: None,
         };
-        Self { order, alive: Vec::new() }
+        Self { options, alive: Vec::new() }
     }
 
-    /// How those started from now on are told to be.
-    pub(crate) fn order(&mut self) -> &mut Order {
-        &mut self.order
+    /// Options of the processes started from now on.
+    pub(crate) fn options(&mut self) -> &mut WorkerOptions {
+        &mut self.options
     }
 
     pub(crate) fn start(&mut self, count: usize) {
         self.start_with(count, None);
     }
 
-    /// With a library that is loaded before all others.
+    /// With a library to preload.
     pub(crate) fn start_with(&mut self, count: usize, preload: Option<&std::path::Path>) {
         for _ in 0..count {
-            self.order.number += 1;
-            self.alive.push(Child::start(&self.order, preload));
+            self.options.number += 1;
+            self.alive.push(Child::start(&self.options, preload));
         }
     }
 
-    /// SIGKILL; what it was at ends with it.
+    /// SIGKILL; the process's statements are ended too.
     pub(crate) async fn kill(&mut self, index: usize, database: &Database) {
         let child = self.alive.remove(index);
         child.signal(Signal::SIGKILL);
         let number = child.number;
         child.ended().await;
-        // Its last statements may still run.
+        // Backends may still run its last statements.
         sqlx::query("select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = current_database() and application_name = $1")
             .bind(format!("child {number}"))
             .execute(&database.pool)
@@ -120,7 +118,7 @@ impl Children {
             .unwrap();
     }
 
-    /// SIGSTOP: it keeps its connections, its locks and what it believes of the world.
+    /// SIGSTOP: the process keeps its connections, its locks and its state.
     pub(crate) async fn pause(&mut self, index: usize, database: &Database) {
         let child = &self.alive[index];
         child.signal(Signal::SIGSTOP);
@@ -131,8 +129,7 @@ impl Children {
             .unwrap();
     }
 
-    /// SIGCONT.
-    pub(crate) async fn go_on(&mut self, index: usize, database: &Database) {
+    pub(crate) async fn resume(&mut self, index: usize, database: &Database) {
         let child = &self.alive[index];
         sqlx::query("update naps set over_at = clock_timestamp() where child = $1 and over_at = 'infinity'")
             .bind(child.number)
@@ -142,7 +139,7 @@ impl Children {
         child.signal(Signal::SIGCONT);
     }
 
-    /// All stop in order.
+    /// Shuts all of them down cleanly.
     pub(crate) async fn stop(&mut self) {
         for child in &mut self.alive {
             child.process.stdin.take().unwrap().write_all(b"stop\n").unwrap();

@@ -1,4 +1,4 @@
-//! A Postgres of one test alone, because it is stopped the hard way.
+//! A Postgres server for one test, which stops it with SIGQUIT.
 
 use std::{
     fs,
@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Stops the server and removes its directory when we are gone, whatever ended us: then the pipe it reads from is closed.
+/// Stops the server and removes its directory once the test process has ended, however it ended: its end closes the pipe on stdin.
 const GUARD: &str = r#"
 trap '' INT TERM HUP
 cat >/dev/null
@@ -21,7 +21,7 @@ while [ -n "$pid" ] && kill -0 "$pid" 2>/dev/null && [ $tries -lt 100 ]; do slee
 rm -rf -- "$1"
 "#;
 
-/// A cluster whose commits are durable.
+/// A cluster whose commits survive a crash of the server.
 pub(crate) struct Cluster {
     dir: PathBuf,
     binaries: PathBuf,
@@ -34,7 +34,7 @@ impl Cluster {
     pub(crate) fn start() -> Self {
         let binaries = binaries();
         let user = unprivileged();
-        // Not TMPDIR: the path of a socket may have 107 bytes.
+        // Not TMPDIR: the path of a socket may have at most 107 bytes.
         let dir = PathBuf::from(format!("/tmp/headgate-faults-{}", std::process::id()));
         fs::create_dir(&dir).unwrap();
         fs::set_permissions(&dir, fs::Permissions::from_mode(0o700)).unwrap();
@@ -51,24 +51,24 @@ impl Cluster {
             .spawn()
             .unwrap();
         let mut cluster = Self { dir, binaries, user, server: None, guard };
-        let made = cluster
+        let initialised = cluster
             .command("initdb")
             .args(["-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync", "-D"])
             .arg(cluster.dir.join("data"))
             .stdout(Stdio::null())
             .status()
             .unwrap();
-        assert!(made.success(), "initdb: {made}");
+        assert!(initialised.success(), "initdb: {initialised}");
         cluster.start_server();
         cluster
     }
 
-    /// For a superuser.
+    /// Connects as a superuser.
     pub(crate) fn url(&self) -> String {
         format!("postgres:///postgres?host={}&user=postgres", self.dir.display())
     }
 
-    /// `pg_ctl stop -m immediate`: no check point, no farewell; every backend is gone.
+    /// `pg_ctl stop -m immediate`: every backend ends at once, without a checkpoint.
     pub(crate) fn stop_immediately(&mut self) {
         let mut server = self.server.take().unwrap();
         let pid = nix::unistd::Pid::from_raw(server.id().cast_signed());
@@ -82,7 +82,7 @@ impl Cluster {
         let data = self.dir.join("data");
         let mut command = self.command("postgres");
         command.arg("-D").arg(&data).arg("-k").arg(&self.dir).stdout(Stdio::null()).stderr(log);
-        // What is written survives the end of the server, if not of the machine.
+        // Written data survives a crash of the server, though not of the machine.
         for setting in ["listen_addresses=", "fsync=off", "synchronous_commit=on", "max_connections=100"] {
             command.args(["-c", setting]);
         }
@@ -119,7 +119,7 @@ impl Drop for Cluster {
     }
 }
 
-/// The newest there is.
+/// Of the newest version installed.
 fn binaries() -> PathBuf {
     let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     let installed = versions.map(|version| version.path().join("bin"));

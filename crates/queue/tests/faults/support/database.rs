@@ -1,4 +1,4 @@
-//! A database of one round alone, with tables that the worker processes write down in what they do.
+//! A database for one round, with tables in which the worker processes record what they do.
 
 use super::World;
 use queue::pool::PoolSettings;
@@ -9,7 +9,7 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-/// Rounds with processes of their own take turns: two cores are few.
+/// Rounds with worker processes run one at a time: CI has two cores.
 static TURN: Mutex<()> = Mutex::const_new(());
 
 const NOTES: &str = "
@@ -26,7 +26,6 @@ const NOTES: &str = "
     create table chores (child int not null, term bigint not null, at timestamptz not null default clock_timestamp());
 ";
 
-/// An empty queue.
 pub(crate) struct Database {
     pub(crate) url: String,
     pub(crate) pool: PgPool,
@@ -36,7 +35,7 @@ pub(crate) struct Database {
 }
 
 impl Database {
-    /// On the server that `DATABASE_URL` names.
+    /// An empty database on the server that `DATABASE_URL` names.
     pub(crate) async fn create() -> Self {
         Self::create_on(&std::env::var("DATABASE_URL").expect("DATABASE_URL names a server for tests")).await
     }
@@ -67,7 +66,7 @@ impl Database {
     }
 
     pub(crate) async fn number(&self, sql: &'static str) -> i64 {
-        // A pool hands out a connection that was in use a moment ago unasked: one that was terminated since says so itself.
+        // The pool hands out a recently used connection without testing it: if it was terminated since, the query fails and is repeated.
         for _ in 0..20 {
             if let Ok(number) = sqlx::query_scalar(sql).fetch_one(&self.pool).await {
                 return number;
@@ -76,11 +75,11 @@ impl Database {
         sqlx::query_scalar(sql).fetch_one(&self.pool).await.unwrap()
     }
 
-    /// Until the number is as large; fails when it has not grown for long, however large it has to become.
+    /// Waits until the query's number is at least `enough`; fails once it has not grown for a minute, however far it is.
     pub(crate) async fn until_at_least(&self, sql: &'static str, enough: i64) {
         let (mut last, mut grew_at) = (0, Instant::now());
         loop {
-            // Between two lives of the database there is no answer.
+            // No answer while the server restarts.
             let now = sqlx::query_scalar::<_, i64>(sql).fetch_one(&self.pool).await.unwrap_or(last);
             if now >= enough {
                 return;
@@ -93,7 +92,7 @@ impl Database {
         }
     }
 
-    /// Everything accepted has come to its end.
+    /// Waits until every accepted job has ended.
     pub(crate) async fn until_all_is_final(&self) {
         const FINAL: &str = "select (select count(*) from headgate.finished_jobs) + (select count(*) from headgate.dead_letter_jobs)
             - (select count(*) from headgate.jobs) - (select count(*) from headgate.jobs where successor is not null) + 1000000";
@@ -109,10 +108,10 @@ impl Database {
     }
 }
 
-/// Asks again and again until it is so; what is waited for happens in another process, which sends no event.
-pub(crate) async fn eventually<F: Future<Output = bool>>(what: &str, mut ask: impl FnMut() -> F) {
+/// Polls until it is true, because other processes send no event to wait for.
+pub(crate) async fn eventually<F: Future<Output = bool>>(what: &str, mut check: impl FnMut() -> F) {
     let deadline = Instant::now() + Duration::from_secs(60);
-    while !ask().await {
+    while !check().await {
         assert!(Instant::now() < deadline, "never: {what}");
         sleep(Duration::from_millis(20)).await;
     }

@@ -1,22 +1,21 @@
-//! What must be true in the end, whatever happened.
+//! What must hold at the end of every round.
 
 use super::{Database, Shape, World};
 use chrono::{DateTime, Utc};
 use model::id::{IntegrationId, JobId};
 use queue::{EngineConfig, maintenance::Maintenance};
 
-/// Whose leases may have been lost, and so whose jobs may have been done twice.
+/// Which processes may have lost leases, so that their jobs may have run twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Excused {
-    /// Nobody's.
     Nobody,
-    /// Of processes that died, or were paused beyond their leases.
+    /// Processes that were killed, or paused beyond their leases.
     TheDead,
-    /// Of every process: the database itself was away.
+    /// Every process: the database itself was down.
     Everybody,
 }
 
-/// Judges a round whose processes have ended.
+/// Checks a round whose processes have ended.
 pub(crate) struct Judge<'a> {
     pub(crate) database: &'a Database,
     pub(crate) world: &'a World,
@@ -24,10 +23,10 @@ pub(crate) struct Judge<'a> {
     pub(crate) excused: Excused,
 }
 
-/// When an attempt ended: by itself, or with its process, or when that was paused (what it had asked to be written down by then is written
-/// during the pause): what it does of it afterwards, without its lease, is heard by nobody. One that was stopped while it wrote down that
-/// it begins, because its job was called off, leaves its end open: that is the job's. One whose process fell asleep between the call and
-/// that note, and that writes it down when its lease is somebody else's already, is none: it may not send any more (`paused_workers`).
+/// Attempts with the time they ended: by themselves, or when their process was killed or paused. (Statements sent before a pause still run
+/// during it; what an attempt does after the pause, without its lease, counts for nothing.) An attempt that was cancelled while it recorded
+/// its beginning never records its end, so the job's end counts. An attempt that recorded its beginning only after its process was resumed,
+/// when the lease had been lost, is left out: it may not send any more (see `paused_workers`).
 const SEEN: &str = "select a.*, least(
         coalesce(a.ended_at, least(
             greatest((select d.at from deaths d where d.child = a.child), a.started_at),
@@ -36,15 +35,15 @@ const SEEN: &str = "select a.*, least(
         )),
         (select min(greatest(n.at, a.started_at)) from naps n where n.child = a.child and n.over_at >= a.started_at)
     ) as over_at from attempts_seen a
-    -- Nobody held the job under this lease when that was written.
+    -- No worker had the job under this lease when that was recorded.
     where not (a.worker_id is null and a.sent_us is null and a.child in (select n.child from naps n))";
 
 impl Judge<'_> {
     pub(crate) async fn judge(&self) {
-        // What the last process of all left to maintenance.
+        // Finish what the last process left for maintenance.
         let config = EngineConfig::default();
         super::eventually("maintenance has run", || async {
-            Maintenance::run_once(&self.database.pool, &config, Vec::new()).await.unwrap()
+            Maintenance::run_once(&self.database.pool, &config, insight::services::services(&config)).await.unwrap()
         })
         .await;
         self.world.must_be_sound().await;
@@ -88,7 +87,7 @@ impl Judge<'_> {
             format!("select id::text from ({ENDS}) e where id not in (select job_id from accepted)"),
         )
         .await;
-        // A job that vanished with its worker three times is dead whatever it would have become.
+        // A job whose worker was lost three times is dead whatever its handler would have done.
         self.must_be_none(
             "jobs with another end than their handler gave them",
             format!(
@@ -109,13 +108,13 @@ impl Judge<'_> {
             ("serialize_keys", "key"),
             ("workers", "id"),
         ] {
-            // The dead sign nothing off: their rows are removed later.
+            // Killed workers do not sign off: their rows are removed later.
             let except = if table == "workers" { "where lease_until > clock_timestamp()" } else { "" };
             let sql = format!("select {column}::text from headgate.{table} {except}");
             self.must_be_none(&format!("rows left in {table}"), sql).await;
         }
         self.must_be_none(
-            "claims of a worker that holds nothing",
+            "claims of a worker that has no jobs",
             "select id::text from headgate.claim_batches where claimed_at < clock_timestamp() - interval '2 minutes'".to_owned(),
         )
         .await;
@@ -137,7 +136,7 @@ impl Judge<'_> {
         }
     }
 
-    /// The first attempt of each job of a key, by when it began, is in the order of acceptance.
+    /// The first attempts of a key's jobs began in the order in which the jobs were accepted.
     async fn keys_are_begun_in_order(&self) {
         self.must_be_none(
             "jobs of a key that were begun before one accepted earlier",
@@ -156,8 +155,8 @@ impl Judge<'_> {
 
     async fn the_cap_held(&self) {
         let (lane, cap) = self.shape.cap();
-        let most = most_at_once(&self.attempts_of(lane).await);
-        assert!(most <= cap, "{most} at once with a cap of {cap}");
+        let at_once = max_at_once(&self.attempts_of(lane).await);
+        assert!(at_once <= cap, "{at_once} at once with a cap of {cap}");
     }
 
     async fn attempts_of(&self, lane: IntegrationId) -> Vec<(DateTime<Utc>, Option<DateTime<Utc>>)> {
@@ -207,7 +206,7 @@ impl Judge<'_> {
         let innocent = match self.excused {
             Excused::Everybody => return,
             Excused::Nobody => "true",
-            // A claim of the dead that never began has left no trace: whoever is seen nowhere did not live on.
+            // A killed worker whose claim never began has left no trace, so a worker in no row of attempts_seen counts as killed.
             Excused::TheDead => {
                 "t.worker_id in (select s.worker_id from attempts_seen s where s.child not in (select child from deaths union select child from naps))"
             }
@@ -219,7 +218,7 @@ impl Judge<'_> {
         .await;
     }
 
-    /// How often a job was begun again because its worker was lost.
+    /// Jobs whose worker was lost, once for each time.
     pub(crate) async fn lost(&self) -> Vec<JobId> {
         sqlx::query_scalar("select job_id from headgate.job_attempts where outcome = 'lost'")
             .fetch_all(&self.database.pool)
@@ -228,11 +227,11 @@ impl Judge<'_> {
     }
 }
 
-fn most_at_once(attempts: &[(DateTime<Utc>, Option<DateTime<Utc>>)]) -> usize {
+fn max_at_once(attempts: &[(DateTime<Utc>, Option<DateTime<Utc>>)]) -> usize {
     let begins = attempts.iter().map(|(from, _)| (*from, 1_i64));
     let ends = attempts.iter().filter_map(|(_, to)| Some(((*to)?, -1_i64)));
     let mut steps: Vec<_> = begins.chain(ends).collect();
-    // What ends at the very moment something begins has ended.
+    // At equal times the end (-1) sorts before the beginning (1).
     steps.sort_unstable();
     let counts = steps.iter().scan(0, |now, (_, step)| {
         *now += step;

@@ -1,4 +1,4 @@
-//! Seeds, plans of jobs, worker processes, and what must be true in the end.
+//! Seeds, plans of jobs, worker processes, and the invariants.
 
 mod children;
 mod cluster;
@@ -11,7 +11,7 @@ mod seed;
 #[allow(dead_code, reason = "shared with the other tests, which use the rest")]
 mod world;
 
-pub(crate) use children::{Child, Children, ORDER, Order};
+pub(crate) use children::{Child, Children, WORKER_OPTIONS, WorkerOptions};
 pub(crate) use cluster::Cluster;
 pub(crate) use database::{Database, eventually};
 pub(crate) use invariants::{Excused, Judge};

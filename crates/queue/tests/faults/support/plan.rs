@@ -1,4 +1,4 @@
-//! Which jobs a round accepts, and what their handlers do: all from the seed.
+//! Which jobs a round accepts and what their handlers do, all derived from the seed.
 
 use super::World;
 use model::{
@@ -9,7 +9,7 @@ use queue::store::jobs::{self, JobSpec};
 use rand::{Rng as _, rngs::StdRng};
 use serde::{Deserialize, Serialize};
 
-/// What a handler does with a job, as its payload says.
+/// A job's payload: what its handler does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Act {
@@ -17,15 +17,15 @@ pub(crate) enum Act {
     Do,
     /// Asks for a slot of the integration's limit, then completes.
     Send,
-    /// Fails as often, then completes.
+    /// Fails this often, then completes.
     Stumble(i16),
-    /// Cannot ever be done.
+    /// Fails for good.
     Refuse,
     /// Panics each time.
     Panic,
-    /// Takes as many milliseconds.
+    /// Takes this many milliseconds.
     Take(u64),
-    /// Blocks its thread for ever.
+    /// Blocks its thread forever.
     Block,
 }
 
@@ -38,9 +38,8 @@ pub(crate) struct Shape {
     records: IntegrationId,
 }
 
-/// The most jobs of the capped lane at once.
+/// Concurrency of the capped lane.
 const CAP: i32 = 3;
-/// Of the limited lane.
 const LIMIT: RateLimit = RateLimit { requests: 40, per_seconds: 1 };
 
 impl Shape {
@@ -66,7 +65,7 @@ impl Shape {
 /// Jobs of all shapes, in the order they are accepted.
 pub(crate) struct Plan {
     specs: Vec<JobSpec>,
-    /// The fate of one job, fold or not, in the same order; none: it depends on what it meets.
+    /// How each job ends, in the same order; none: it depends on what it is folded into.
     fates: Vec<Option<&'static str>>,
     accepted: usize,
 }
@@ -81,7 +80,7 @@ impl Plan {
         self.specs.len() - self.accepted
     }
 
-    /// Accepts the next jobs, by calls of a few to a few hundred; writes down what was promised.
+    /// Accepts the next jobs in calls of up to 300, and records the ids that were answered.
     pub(crate) async fn accept(&mut self, random: &mut StdRng, world: &World, count: usize) {
         let end = (self.accepted + count).min(self.specs.len());
         while self.accepted < end {
@@ -98,7 +97,7 @@ impl Plan {
         }
     }
 
-    /// What people do meanwhile: some jobs are called off, wherever they stand, and some dead letters sent back.
+    /// What operators do meanwhile: cancel some jobs, in whatever state, and requeue some dead letters.
     pub(crate) async fn interfere(&self, random: &mut StdRng, world: &World) {
         let ids: Vec<JobId> =
             sqlx::query_scalar("select distinct on (position) job_id from accepted order by position")
@@ -107,7 +106,7 @@ impl Plan {
                 .unwrap();
         for _ in 0..25 {
             let id = ids[random.random_range(0..ids.len())];
-            // What has come to its end by then, or loses a race, is left as it is.
+            // A job that has ended by then, or that loses a race, is left as it is.
             if world.cancel(id).await.is_ok() {
                 let end = sqlx::query("update accepted set fate = null where job_id = $1");
                 end.bind(id).execute(&world.pool).await.unwrap();
@@ -175,7 +174,7 @@ fn job(random: &mut StdRng, world: &World, shape: &Shape) -> (JobSpec, Option<&'
         let record = random.random_range(0..60).to_string();
         spec.deduplication_id = Some(format!("product/{record}"));
         spec.record = Some(("product".to_owned(), record));
-        // Of several changes the last one's payload counts.
+        // Of several folded changes the last one's payload counts.
         fate = None;
     } else if lane == shape.plain {
         spec.priority = random.random_range(-100..=100);

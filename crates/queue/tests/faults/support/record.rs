@@ -1,4 +1,4 @@
-//! A handler that does what a job's payload says and writes down when it did: what the invariants are judged by.
+//! A handler that does what a job's payload says and records when: the invariants are checked against these records.
 
 use super::Act;
 use async_trait::async_trait;
@@ -14,9 +14,8 @@ use std::{
 };
 use tokio::runtime::Handle;
 
-/// The handler of one process.
 pub(crate) struct Recorder {
-    /// Connections of its own: the engine's are the engine's.
+    /// Its own connections, so that it takes none from the engine.
     pool: PgPool,
     child: i32,
 }
@@ -26,7 +25,7 @@ impl Recorder {
         Arc::new(Self { pool, child })
     }
 
-    /// Before anything is done. The job's row says who holds it: an attempt that nobody holds any more is written down all the same.
+    /// Records the beginning. The worker comes from the job's row: an attempt that has lost its lease by then is recorded without one.
     async fn begin(&self, job: &LeasedJob) -> Open {
         let write = || {
             sqlx::query(
@@ -52,7 +51,7 @@ impl Recorder {
     }
 }
 
-/// An attempt that has begun. Dropped before its end, it says so.
+/// An attempt that has begun. If it is dropped before its end, it is recorded as stopped.
 struct Open {
     pool: PgPool,
     assignment: uuid::Uuid,
@@ -75,7 +74,7 @@ impl Drop for Open {
     }
 }
 
-/// Written until it is written; the time is that of the end, however long that takes.
+/// Repeats the write until it succeeds; the recorded time is that of the end, however long that takes.
 async fn close(
     pool: PgPool,
     assignment: uuid::Uuid,
@@ -131,7 +130,7 @@ impl AttemptHandler for Recorder {
             }
             Act::Panic => {
                 open.end("panicked", None).await;
-                panic!("as it was told");
+                panic!("asked for by the payload");
             }
         }
         open.end("done", sent_us).await;
@@ -140,7 +139,7 @@ impl AttemptHandler for Recorder {
 }
 
 fn failed(verdict: Verdict) -> Outcome {
-    // What a system answers may be anything.
+    // An external system may answer anything.
     let message = "no\0 \u{fffd}\u{202e} way".to_owned();
     Outcome::Failed { error: Failure { verdict, message, response: None, sent_body: None, exchange: None } }
 }

@@ -1,8 +1,8 @@
-//! One number decides everything that is left to chance.
+//! The seed decides every random choice of a round.
 
 use rand::{Rng as _, SeedableRng as _, rngs::StdRng};
 
-/// The seeds of a test: the one that is asked for, or as many new ones as there are rounds.
+/// The seeds of a test: the one of `HEADGATE_FAULT_SEED`, or a random one per round.
 pub(crate) fn rounds() -> Vec<u64> {
     let number = |name: &str| std::env::var(name).ok().and_then(|value| value.parse::<u64>().ok());
     if let Some(seed) = number("HEADGATE_FAULT_SEED") {
@@ -13,7 +13,7 @@ pub(crate) fn rounds() -> Vec<u64> {
         .collect()
 }
 
-/// Says how to repeat the round, and begins it.
+/// Prints how to repeat the round.
 pub(crate) fn seeded(test: &str, seed: u64) -> StdRng {
     println!("{test}: HEADGATE_FAULT_SEED={seed} repeats it");
     StdRng::seed_from_u64(seed)

@@ -1,6 +1,6 @@
-//! An integration that is deleted while something happens to its breaker: neither waits for the other for ever.
+//! An integration is deleted while its breaker changes: the two do not deadlock.
 
-use super::support::{course, lead};
+use super::support::{states, lead};
 use crate::support::{World, until};
 use model::{breaker::BreakerState, id::IntegrationId, rules::breaker::Outcome};
 use queue::store::breakers::{self, Observed, observe};
@@ -14,38 +14,38 @@ async fn failures(pool: &PgPool, ids: &[IntegrationId], count: i32) {
     observe(pool, &seen, 5).await.unwrap();
 }
 
-const SOMEBODY_WAITS: &str = "select exists (
+const IS_LOCK_WAIT: &str = "select exists (
     select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock')";
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_breaker_that_opens_and_a_deletion_do_not_lock_each_other_out(pool: PgPool) {
+async fn a_breaker_that_opens_and_a_deletion_do_not_deadlock(pool: PgPool) {
     let world = World::new(&pool).await;
     let mut ids = [world.lane().await, world.lane().await];
     ids.sort();
-    let (goes, stays) = (ids[0], ids[1]);
+    let (deleted_id, kept_id) = (ids[0], ids[1]);
     failures(&pool, &ids, 1).await;
     let mut deletion = pool.begin().await.unwrap();
     sqlx::query("select 1 from headgate.integrations where id = $1 for update")
-        .bind(goes)
+        .bind(deleted_id)
         .execute(&mut *deletion)
         .await
         .unwrap();
-    // Both breakers open: a change of each is recorded, which refers to its integration.
-    let telling = tokio::spawn({
+    // Both breakers open, and a change of each is recorded in a row that refers to its integration.
+    let observing = tokio::spawn({
         let pool = pool.clone();
         async move { failures(&pool, &ids, 10).await }
     });
-    while !telling.is_finished()
-        && !sqlx::query_scalar::<_, bool>(SOMEBODY_WAITS).fetch_one(&pool).await.unwrap()
+    while !observing.is_finished()
+        && !sqlx::query_scalar::<_, bool>(IS_LOCK_WAIT).fetch_one(&pool).await.unwrap()
     {}
     sqlx::query("delete from headgate.integrations where id = $1")
-        .bind(goes)
+        .bind(deleted_id)
         .execute(&mut *deletion)
         .await
         .unwrap();
     deletion.commit().await.unwrap();
-    telling.await.unwrap();
-    assert_eq!(course(&pool, stays).await, [BreakerState::Open]);
+    observing.await.unwrap();
+    assert_eq!(states(&pool, kept_id).await, [BreakerState::Open]);
     assert_eq!(world.number("select count(*) from headgate.breakers").await, 1);
 }
 
@@ -56,19 +56,19 @@ async fn a_deletion_waits_for_what_the_leader_does_to_the_breaker(pool: PgPool) 
     failures(&pool, &[lane], 10).await;
     let term = lead(&pool).await;
     sqlx::query("update headgate.breakers set probe_at = clock_timestamp()").execute(&pool).await.unwrap();
-    // What is written last is the record: the leader waits there with the breaker locked.
-    let mut record = pool.begin().await.unwrap();
-    sqlx::query("lock table headgate.breaker_flips in exclusive mode").execute(&mut *record).await.unwrap();
+    // The flip is written last: the leader waits there with the breaker locked.
+    let mut flips_lock = pool.begin().await.unwrap();
+    sqlx::query("lock table headgate.breaker_flips in exclusive mode").execute(&mut *flips_lock).await.unwrap();
     let (ticked, deleted, ()) = tokio::join!(
         async { breakers::tick(&pool, term, &[lane]).await },
         async {
-            until(&pool, SOMEBODY_WAITS).await;
+            until(&pool, IS_LOCK_WAIT).await;
             sqlx::query("delete from headgate.integrations where id = $1").bind(lane).execute(&pool).await
         },
         async {
             let both = "select count(*) >= 2 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
             until(&pool, both).await;
-            record.rollback().await.unwrap();
+            flips_lock.rollback().await.unwrap();
         }
     );
     assert!(ticked.unwrap(), "probes may run");

@@ -1,4 +1,4 @@
-//! Circuit breakers: what engines, the leader and operators do to them, and what that does to jobs.
+//! Circuit breakers: what engines, the leader and operators do to them, and the consequences for jobs.
 
 mod deleting;
 mod opening;

@@ -1,6 +1,6 @@
-//! What opens a circuit, what does not, and what an open one does to jobs.
+//! What opens a breaker, what does not, and what an open one does to jobs.
 
-use super::support::{as_asked, asks, cap, course, five, flips, script};
+use super::support::{as_asked, asks, cap, states, opens_after_five, flips, script};
 use crate::support::{Script, World, config, ok, start, until, until_recorded};
 use insight::store::explain;
 use model::{actor::Scope, breaker::BreakerState, job::JobStatus, rules::explain::ReasonCode};
@@ -10,23 +10,23 @@ use sqlx::PgPool;
 const IS_OPEN: &str = "select exists (select 1 from headgate.breakers where state = 'open')";
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn failures_in_a_row_over_two_engines_open_it_and_the_jobs_wait_in_place(pool: PgPool) {
+async fn consecutive_failures_in_two_engines_open_it_and_the_jobs_wait_in_place(pool: PgPool) {
     let world = World::new(&pool).await;
     let (lane, other) = (world.lane_with(2, None).await, world.lane().await);
     let ids: Vec<_> =
         world.accept(&vec![asks(&world, lane, "fails"); 30]).await.into_iter().map(|job| job.id).collect();
-    let engines = [start(&pool, five(), script()), start(&pool, five(), script())];
+    let engines = [start(&pool, opens_after_five(), script()), start(&pool, opens_after_five(), script())];
     until(&pool, IS_OPEN).await;
-    // Others are not held up.
+    // Other lanes are not delayed.
     world.accept_plain(other, 40).await;
     until(&pool, "select count(*) = 40 from headgate.finished_jobs").await;
     for engine in engines {
         engine.shutdown().await;
     }
     let made = world.number("select count(*) from headgate.job_attempts").await;
-    assert!((5..=6).contains(&made), "{made} attempts, of which one may have been under way when it opened");
+    assert!((5..=6).contains(&made), "{made} attempts, one of which may have been running when it opened");
     let counted = world.number("select coalesce(sum(attempt), 0)::bigint from headgate.jobs").await;
-    assert_eq!(counted, made, "no attempt is burnt by waiting");
+    assert_eq!(counted, made, "waiting costs no attempt");
     assert_eq!(world.number("select count(*) from headgate.jobs where status <> 1").await, 30);
     assert_eq!(cap(&pool, lane).await, Some(0));
     let worker = world.worker().await;
@@ -42,49 +42,49 @@ async fn failures_in_a_row_over_two_engines_open_it_and_the_jobs_wait_in_place(p
     assert_eq!(reason.code, ReasonCode::CircuitOpen);
     let wait = reason.until.unwrap() - flip.at;
     assert!((24..=30).contains(&wait.num_seconds()), "{wait}");
-    // Everything else goes on: accepted, cancelled.
+    // Jobs can still be accepted and cancelled.
     world.accept_plain(lane, 1).await;
     assert_eq!(world.cancel(ids[28]).await.unwrap().status, JobStatus::Cancelled);
     world.must_be_sound().await;
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_says_nothing_about_the_system_does_not_count(pool: PgPool) {
+async fn outcomes_that_say_nothing_about_the_system_do_not_count(pool: PgPool) {
     let world = World::new(&pool).await;
     let once = |lane, what| jobs::JobSpec { max_attempts: 1, ..asks(&world, lane, what) };
     for what in ["is limited", "is unchanged", "is not sent", "is an echo", "is refused"] {
         let lane = world.lane_with(1, None).await;
-        // Eight failures in all, four of them before the ones in question.
+        // Four failures precede the outcomes under test.
         let mut specs = vec![once(lane, "fails"); 4];
         specs.extend(vec![once(lane, what); 20]);
         world.accept(&specs).await;
-        let engine = start(&pool, five(), script());
+        let engine = start(&pool, opens_after_five(), script());
         until_recorded(&engine, 24).await;
         engine.shutdown().await;
-        let row: i32 =
+        let in_a_row: i32 =
             sqlx::query_scalar("select failures_in_a_row from headgate.breakers where integration_id = $1")
                 .bind(lane)
                 .fetch_one(&pool)
                 .await
                 .unwrap();
         // A refusal is an answer: the system is alive.
-        assert_eq!(row, if what == "is refused" { 0 } else { 4 }, "{what}");
+        assert_eq!(in_a_row, if what == "is refused" { 0 } else { 4 }, "{what}");
         assert_eq!(cap(&pool, lane).await, None, "{what}");
     }
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_success_in_another_process_ends_the_row(pool: PgPool) {
+async fn a_success_in_another_process_resets_the_count(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane_with(1, None).await;
     let once = |what| jobs::JobSpec { max_attempts: 1, ..asks(&world, lane, what) };
-    let engine = start(&pool, five(), script());
+    let engine = start(&pool, opens_after_five(), script());
     world.accept(&vec![once("fails"); 4]).await;
     engine.wake();
     until_recorded(&engine, 4).await;
     engine.shutdown().await;
 
-    let other = start(&pool, five(), script());
+    let other = start(&pool, opens_after_five(), script());
     world.accept(&[once("succeeds")]).await;
     other.wake();
     until_recorded(&other, 1).await;
@@ -93,7 +93,7 @@ async fn a_success_in_another_process_ends_the_row(pool: PgPool) {
     other.wake();
     until_recorded(&other, 5).await;
     assert_eq!(world.number("select failures_in_a_row::bigint from headgate.breakers").await, 4);
-    assert_eq!(course(&pool, lane).await, []);
+    assert_eq!(states(&pool, lane).await, []);
     world.accept(&[once("fails")]).await;
     other.wake();
     until(&pool, IS_OPEN).await;
@@ -107,7 +107,7 @@ async fn half_of_many_attempts_open_it_too(pool: PgPool) {
     let once = |what| jobs::JobSpec { max_attempts: 1, ..asks(&world, lane, what) };
     let specs: Vec<_> = (0..26).map(|n| once(if n % 2 == 0 { "fails" } else { "succeeds" })).collect();
     world.accept(&specs).await;
-    let engine = start(&pool, five(), script());
+    let engine = start(&pool, opens_after_five(), script());
     until(&pool, IS_OPEN).await;
     engine.shutdown().await;
     let reason = &flips(&pool, lane).await[0].reason;
@@ -115,7 +115,7 @@ async fn half_of_many_attempts_open_it_too(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn nothing_opens_it_when_told_never_and_a_healthy_one_writes_nothing(pool: PgPool) {
+async fn a_threshold_of_zero_never_opens_it_and_a_healthy_one_writes_nothing(pool: PgPool) {
     let world = World::new(&pool).await;
     let (failing, healthy) = (world.lane().await, world.lane().await);
     world.accept(&vec![jobs::JobSpec { max_attempts: 3, ..asks(&world, failing, "fails") }; 40]).await;
@@ -124,14 +124,14 @@ async fn nothing_opens_it_when_told_never_and_a_healthy_one_writes_nothing(pool:
     until_recorded(&engine, 120).await;
     engine.shutdown().await;
     world.accept_plain(healthy, 300).await;
-    let engine = start(&pool, five(), Script::new(|_: &LeasedJob| Box::pin(async { ok() })));
+    let engine = start(&pool, opens_after_five(), Script::new(|_: &LeasedJob| Box::pin(async { ok() })));
     until_recorded(&engine, 300).await;
     engine.shutdown().await;
     assert_eq!(world.number("select count(*) from headgate.breakers").await, 0);
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_run_of_failures_of_one_integration_is_none_of_anothers(pool: PgPool) {
+async fn failures_of_one_integration_do_not_count_for_another(pool: PgPool) {
     let world = World::new(&pool).await;
     let lanes = [world.lane().await, world.lane().await];
     for lane in lanes {
@@ -139,7 +139,7 @@ async fn a_run_of_failures_of_one_integration_is_none_of_anothers(pool: PgPool) 
     }
     let engine = start(
         &pool,
-        five(),
+        opens_after_five(),
         Script::new(|job: &LeasedJob| {
             let outcome = as_asked(job);
             Box::pin(async move { outcome })
@@ -156,19 +156,19 @@ async fn a_run_of_failures_of_one_integration_is_none_of_anothers(pool: PgPool) 
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_is_seen_while_an_integration_is_edited_counts_when_that_is_over(pool: PgPool) {
+async fn failures_observed_while_an_integration_is_edited_count_afterwards(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane_with(5, None).await;
     world.accept(&vec![jobs::JobSpec { max_attempts: 1, ..asks(&world, lane, "fails") }; 5]).await;
-    // As for a change of a bundle's window, or a deletion.
+    // The lock that a change of a bundle's window takes, or a deletion.
     let mut edit = pool.begin().await.unwrap();
     sqlx::query("select 1 from headgate.integrations where id = $1 for update")
         .bind(lane)
         .execute(&mut *edit)
         .await
         .unwrap();
-    let engine = start(&pool, five(), script());
-    // The failures are told before they are recorded, and recording them refers to the integration.
+    let engine = start(&pool, opens_after_five(), script());
+    // The failures are observed before the flip is recorded, and its row refers to the integration.
     until(
         &pool,
         "select exists (select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock')",
@@ -178,5 +178,5 @@ async fn what_is_seen_while_an_integration_is_edited_counts_when_that_is_over(po
     until(&pool, IS_OPEN).await;
     engine.shutdown().await;
     assert_eq!(cap(&pool, lane).await, Some(0));
-    assert_eq!(course(&pool, lane).await, [BreakerState::Open]);
+    assert_eq!(states(&pool, lane).await, [BreakerState::Open]);
 }

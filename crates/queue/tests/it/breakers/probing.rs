@@ -1,6 +1,6 @@
-//! The way back: half-open with exactly as many probes as there are to be, longer waits, the ramp.
+//! Recovery: exactly the configured number of probes when half-open, longer waits, the ramp.
 
-use super::support::{asks, cap, course, five, flips, lead, script, steer, time_passes};
+use super::support::{asks, cap, states, opens_after_five, flips, lead, script, steer, time_passes};
 use crate::support::{Script, World, config, ok, start, until, until_recorded};
 use chrono::TimeDelta;
 use model::{
@@ -43,13 +43,13 @@ async fn half_open_lets_exactly_the_probes_through_over_two_engines(pool: PgPool
             })
         })
     };
-    let engines = [start(&pool, five(), handler()), start(&pool, five(), handler())];
+    let engines = [start(&pool, opens_after_five(), handler()), start(&pool, opens_after_five(), handler())];
     until(&pool, "select count(*) = 2 from headgate.workers").await;
     steer(&pool, lane, BreakerAction::Probe, None).await.unwrap();
     let worker = world.worker().await;
     for spent in 0..PROBES {
         until(&pool, "select coalesce((select n from headgate.processing_counts), 0) = (select breaker_cap from headgate.lanes)").await;
-        // Whoever asks gets no other one: as many run as successes are missing.
+        // Nobody can claim another one: as many probes run as successes are missing.
         assert!(world.claim(worker, 50).await.is_empty());
         assert_eq!(cap(&pool, lane).await, Some(PROBES - spent));
         assert_eq!(begun.load(Ordering::SeqCst), PROBES as usize, "after {spent}");
@@ -65,7 +65,7 @@ async fn half_open_lets_exactly_the_probes_through_over_two_engines(pool: PgPool
     for engine in engines {
         engine.shutdown().await;
     }
-    assert_eq!(course(&pool, lane).await, [Open, HalfOpen, Ramping]);
+    assert_eq!(states(&pool, lane).await, [Open, HalfOpen, Ramping]);
     world.must_be_sound().await;
 }
 
@@ -74,11 +74,11 @@ async fn quick_probes_are_counted_before_the_next_one_is_claimed(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane_with(10, None).await;
     let term = lead(&pool).await;
-    let engines = [start(&pool, five(), script()), start(&pool, five(), script())];
+    let engines = [start(&pool, opens_after_five(), script()), start(&pool, opens_after_five(), script())];
     for round in 1..=5 {
         world.accept(&vec![asks(&world, lane, "fails"); 20]).await;
         until(&pool, IS_OPEN).await;
-        // It works again.
+        // The system works again.
         sqlx::query("update headgate.jobs set job_type = 'succeeds'").execute(&pool).await.unwrap();
         time_passes(&pool, term).await;
         until(&pool, IS_CLOSED).await;
@@ -96,7 +96,7 @@ async fn quick_probes_are_counted_before_the_next_one_is_claimed(pool: PgPool) {
         engine.shutdown().await;
     }
     assert_eq!(cap(&pool, lane).await, None);
-    assert_eq!(course(&pool, lane).await, [Open, HalfOpen, Ramping, Closed].repeat(5));
+    assert_eq!(states(&pool, lane).await, [Open, HalfOpen, Ramping, Closed].repeat(5));
     world.must_be_sound().await;
 }
 
@@ -106,12 +106,12 @@ async fn a_probe_that_fails_opens_it_again_for_longer(pool: PgPool) {
     let lane = world.lane_with(1, None).await;
     let term = lead(&pool).await;
     world.accept(&vec![asks(&world, lane, "fails"); 5]).await;
-    let engine = start(&pool, five(), script());
-    for (nth, least, most) in [(1, 24, 30), (2, 48, 60), (3, 96, 120)] {
+    let engine = start(&pool, opens_after_five(), script());
+    for (nth, min, max) in [(1, 24, 30), (2, 48, 60), (3, 96, 120)] {
         until(&pool, IS_OPEN).await;
         let wait =
             world.number("select extract(epoch from probe_at - since)::bigint from headgate.breakers").await;
-        assert!((least..=most).contains(&wait), "{nth}: {wait} s");
+        assert!((min..=max).contains(&wait), "{nth}: {wait} s");
         assert_eq!(world.number("select times_opened::bigint from headgate.breakers").await, nth);
         if nth < 3 {
             time_passes(&pool, term).await;
@@ -120,28 +120,28 @@ async fn a_probe_that_fails_opens_it_again_for_longer(pool: PgPool) {
         }
     }
     engine.shutdown().await;
-    assert_eq!(course(&pool, lane).await, [Open, HalfOpen, Open, HalfOpen, Open]);
+    assert_eq!(states(&pool, lane).await, [Open, HalfOpen, Open, HalfOpen, Open]);
     assert_eq!(
         world.number("select count(*) from headgate.job_attempts").await,
         5 + 2,
-        "one for each time it was probed"
+        "one for each probe"
     );
     assert_eq!(flips(&pool, lane).await[2].reason, "a probe failed: no");
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_began_before_says_nothing_about_the_probes(pool: PgPool) {
+async fn attempts_begun_before_half_open_do_not_count_as_probes(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
     let (begun, gate) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
-    let (tell, wait) = (Arc::clone(&begun), Arc::clone(&gate));
+    let (started, wait) = (Arc::clone(&begun), Arc::clone(&gate));
     let engine = start(
         &pool,
-        five(),
+        opens_after_five(),
         Script::new(move |_: &LeasedJob| {
-            let (tell, wait) = (Arc::clone(&tell), Arc::clone(&wait));
+            let (started, wait) = (Arc::clone(&started), Arc::clone(&wait));
             Box::pin(async move {
-                tell.add_permits(1);
+                started.add_permits(1);
                 wait.acquire().await.unwrap().forget();
                 super::support::fails()
             })
@@ -155,12 +155,12 @@ async fn what_began_before_says_nothing_about_the_probes(pool: PgPool) {
     gate.add_permits(1);
     until_recorded(&engine, 1).await;
     engine.shutdown().await;
-    assert_eq!(course(&pool, lane).await, [Open, HalfOpen]);
+    assert_eq!(states(&pool, lane).await, [Open, HalfOpen]);
     assert_eq!(cap(&pool, lane).await, Some(PROBES));
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_probe_that_vanished_with_its_worker_is_replaced(pool: PgPool) {
+async fn a_probe_lost_with_its_worker_is_replaced(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
     world.accept_plain(lane, 9).await;
@@ -192,7 +192,7 @@ async fn a_bundle_probes_with_one_request_at_a_time(pool: PgPool) {
     lanes::upsert(&mut pool.acquire().await.unwrap(), &bundle).await.unwrap();
     world.accept_plain(lane, 30).await;
     let worker = world.worker().await;
-    // Writing the lane anew leaves the breaker's word alone.
+    // Writing the lane again leaves the breaker's cap alone.
     assert_eq!(cap(&pool, lane).await, Some(0));
     assert!(world.claim(worker, 30).await.is_empty());
     steer(&pool, lane, BreakerAction::Probe, None).await.unwrap();
@@ -201,7 +201,7 @@ async fn a_bundle_probes_with_one_request_at_a_time(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn only_the_leader_lets_time_pass(pool: PgPool) {
+async fn only_the_leader_moves_breakers_on_as_time_passes(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane_with(12, None).await;
     let term = lead(&pool).await;
@@ -215,13 +215,13 @@ async fn only_the_leader_lets_time_pass(pool: PgPool) {
     assert_eq!(due, [lane]);
     let late = queue::store::leader::Term { number: term.number + 1, ..term };
     assert!(matches!(breakers::tick(&pool, late, &due).await, Err(QueueError::LeaseLost)));
-    assert_eq!(course(&pool, lane).await, [Open]);
+    assert_eq!(states(&pool, lane).await, [Open]);
     assert!(breakers::tick(&pool, term, &due).await.unwrap());
     let flip = &flips(&pool, lane).await[1];
     assert_eq!((flip.to_state, flip.reason.as_str()), (HalfOpen, "the hold is over: 3 probes decide"));
     assert_eq!(breakers::due(&pool, 10).await.unwrap(), [], "probes decide, not time");
 
-    // A ramp nobody disturbs ends by itself.
+    // An undisturbed ramp ends by itself.
     let engine = start(
         &pool,
         EngineConfig { workers: 3, ..config() },
@@ -238,6 +238,6 @@ async fn only_the_leader_lets_time_pass(pool: PgPool) {
         .unwrap();
     let due = breakers::due(&pool, 10).await.unwrap();
     breakers::tick(&pool, term, &due).await.unwrap();
-    assert_eq!((course(&pool, lane).await.last(), cap(&pool, lane).await), (Some(&Closed), None));
+    assert_eq!((states(&pool, lane).await.last(), cap(&pool, lane).await), (Some(&Closed), None));
     assert_eq!(world.number("select count(*) from headgate.breakers where is_watched").await, 0);
 }

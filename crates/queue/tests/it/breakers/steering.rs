@@ -1,6 +1,6 @@
-//! Operators, changed integrations, and the record of it all.
+//! What operators do to breakers, what a changed integration does, and the history of changes.
 
-use super::support::{asks, cap, course, five, flips, lead, script, steer};
+use super::support::{asks, cap, states, opens_after_five, flips, lead, script, steer};
 use crate::support::{World, start, until};
 use chrono::TimeDelta;
 use model::{
@@ -19,11 +19,11 @@ use queue::{
 use sqlx::PgPool;
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn an_operator_holds_probes_and_closes_and_each_is_recorded(pool: PgPool) {
+async fn an_operator_can_hold_probe_and_close_it_and_each_change_is_recorded(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
     let hour = Some(TimeDelta::hours(1));
-    for (action, hold, changes, at_once) in [
+    for (action, hold, changes, expected_cap) in [
         (Probe, None, false, None),
         (Close, None, false, None),
         (Hold, hour, true, Some(0)),
@@ -34,9 +34,9 @@ async fn an_operator_holds_probes_and_closes_and_each_is_recorded(pool: PgPool) 
         (Close, None, true, None),
     ] {
         assert_eq!(steer(&pool, lane, action, hold).await.unwrap(), changes, "{action:?}");
-        assert_eq!(cap(&pool, lane).await, at_once, "{action:?}");
+        assert_eq!(cap(&pool, lane).await, expected_cap, "{action:?}");
     }
-    assert_eq!(course(&pool, lane).await, [Open, Open, HalfOpen, Open, Closed]);
+    assert_eq!(states(&pool, lane).await, [Open, Open, HalfOpen, Open, Closed]);
     assert!(flips(&pool, lane).await.iter().all(|flip| flip.actor.as_deref() == Some("Ada")));
     assert_eq!(world.number("select count(*) from headgate.breakers where is_watched").await, 0);
 
@@ -49,7 +49,7 @@ async fn an_operator_holds_probes_and_closes_and_each_is_recorded(pool: PgPool) 
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_hold_ends_within_thirty_days_and_what_is_not_there_is_not_found(pool: PgPool) {
+async fn a_hold_is_at_most_thirty_days_and_unknown_integrations_are_not_found(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
     for (action, hold) in [
@@ -64,7 +64,7 @@ async fn a_hold_ends_within_thirty_days_and_what_is_not_there_is_not_found(pool:
             other => panic!("{action:?} {hold:?}: {other:?}"),
         }
     }
-    assert_eq!(course(&pool, lane).await, []);
+    assert_eq!(states(&pool, lane).await, []);
     let gone = IntegrationId::generate();
     assert!(matches!(steer(&pool, gone, Probe, None).await, Err(QueueError::NotFound)));
     let foreign = breakers::flips(&pool, Scope::App(AppId::generate()), lane, PageRequest::default()).await;
@@ -76,7 +76,7 @@ async fn a_changed_integration_is_probed_at_once_unless_it_is_held(pool: PgPool)
     let world = World::new(&pool).await;
     let (failing, held) = (world.lane_with(1, None).await, world.lane().await);
     world.accept(&vec![asks(&world, failing, "fails"); 5]).await;
-    let engine = start(&pool, five(), script());
+    let engine = start(&pool, opens_after_five(), script());
     until(&pool, "select exists (select 1 from headgate.breakers where state = 'open')").await;
     engine.shutdown().await;
     steer(&pool, held, Hold, Some(TimeDelta::hours(1))).await.unwrap();
@@ -87,14 +87,14 @@ async fn a_changed_integration_is_probed_at_once_unless_it_is_held(pool: PgPool)
     assert_eq!((cap(&pool, failing).await, cap(&pool, held).await), (Some(3), Some(0)));
     let flip = flips(&pool, failing).await.pop().unwrap();
     assert_eq!((flip.to_state, flip.reason.as_str()), (HalfOpen, "its address was changed: 3 probes decide"));
-    // Gone with it.
+    // Deleted with the integration.
     sqlx::query("delete from headgate.integrations").execute(&pool).await.unwrap();
     assert_eq!(world.number("select count(*) from headgate.breakers").await, 0);
     assert_eq!(world.number("select count(*) from headgate.breaker_flips").await, 0);
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn the_record_of_changes_is_kept_thirty_days(pool: PgPool) {
+async fn breaker_history_is_kept_for_thirty_days(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
     let term = lead(&pool).await;

@@ -1,4 +1,4 @@
-//! What tests of breakers ask and do.
+//! Builders and handlers for the breaker tests.
 
 use crate::support::{Script, World, config, failed, ok};
 use model::{
@@ -22,11 +22,11 @@ use sqlx::PgPool;
 use std::{sync::Arc, time::Duration};
 
 /// An engine that opens a breaker after five failures in a row.
-pub(super) fn five() -> EngineConfig {
+pub(super) fn opens_after_five() -> EngineConfig {
     EngineConfig { breaker_failures: 5, ..config() }
 }
 
-/// A job that may be tried for ever, and whose type says what comes of it: see [`as_asked`].
+/// A job with attempts without end, whose type says how they end: see [`as_asked`].
 pub(super) fn asks(world: &World, lane: IntegrationId, what: &str) -> JobSpec {
     JobSpec { job_type: what.into(), max_attempts: 10_000, ..world.spec(lane) }
 }
@@ -35,7 +35,7 @@ pub(super) fn fails() -> Outcome {
     failed(Verdict::Retry { kind: ErrorKind::Retryable, at_least: None, quiets_integration: false })
 }
 
-/// What a job's type asks for.
+/// The outcome that a job's type asks for.
 pub(super) fn as_asked(job: &LeasedJob) -> Outcome {
     let answered = |status, verdict| Outcome::Failed {
         error: Failure {
@@ -96,7 +96,7 @@ pub(super) async fn lead(pool: &PgPool) -> Term {
     leader::acquire(&mut connection, WorkerId::generate(), hour).await.unwrap().expect("nobody leads")
 }
 
-/// The wait of every open breaker is over, and the leader looks.
+/// Ends the wait of every open breaker and runs the leader's service.
 pub(super) async fn time_passes(pool: &PgPool, term: Term) {
     sqlx::query("update headgate.breakers set probe_at = clock_timestamp() where probe_at is not null")
         .execute(pool)
@@ -124,8 +124,8 @@ pub(super) async fn flips(pool: &PgPool, lane: IntegrationId) -> Vec<BreakerFlip
     page.items.into_iter().rev().collect()
 }
 
-/// The states it went through.
-pub(super) async fn course(pool: &PgPool, lane: IntegrationId) -> Vec<BreakerState> {
+/// The states that the breaker went through.
+pub(super) async fn states(pool: &PgPool, lane: IntegrationId) -> Vec<BreakerState> {
     flips(pool, lane).await.into_iter().map(|flip| flip.to_state).collect()
 }
 

@@ -1,4 +1,4 @@
-//! Accepted jobs are new, or fold into the one that waits, or stand behind the one that runs.
+//! An accepted job is new, or folds into one that waits, or becomes the successor of one that runs.
 
 use crate::support::{World, end, given_up, retried, sent};
 use insight::store::explain;
@@ -59,8 +59,8 @@ async fn a_change_folds_into_the_waiting_job_and_the_higher_urgency_wins(pool: P
             is_full: job_type == "record.updated",
             ..keyed(&world, lane, "a")
         };
-        let again = world.accept(&[spec]).await[0];
-        assert_eq!((again.id, again.outcome), (first.id, EnqueueOutcome::Coalesced));
+        let repeated = world.accept(&[spec]).await[0];
+        assert_eq!((repeated.id, repeated.outcome), (first.id, EnqueueOutcome::Coalesced));
         let job = world.get(first.id).await.job;
         assert_eq!((job.job_type.as_str(), job.payload), (shown, Some(json!(job_type))));
         assert_eq!(world.ready().await, [first.id, plain], "the urgent job goes first");
@@ -78,7 +78,7 @@ async fn a_job_is_found_by_each_of_its_correlation_ids_wherever_it_goes(pool: Pg
     let lane = world.lane().await;
     let worker = world.worker().await;
     let change = |id: &str| JobSpec { correlation_id: id.into(), ..keyed(&world, lane, "a") };
-    let known = async |id| {
+    let ids_of = async |id| {
         let job = world.get(id).await.job;
         (job.correlation_ids.join(" "), job.earlier_correlations)
     };
@@ -99,33 +99,33 @@ async fn a_job_is_found_by_each_of_its_correlation_ids_wherever_it_goes(pool: Pg
     };
     let first = world.accept(&[change("a")]).await[0].id;
     world.accept(&[change("a")]).await;
-    assert_eq!(known(first).await, ("a".to_owned(), 0));
+    assert_eq!(ids_of(first).await, ("a".to_owned(), 0));
     world.accept(&[change("b"), change("c"), change("b")]).await;
-    assert_eq!(known(first).await, ("a c b".to_owned(), 0));
+    assert_eq!(ids_of(first).await, ("a c b".to_owned(), 0));
     world.accept(&[change("a")]).await;
-    assert_eq!(known(first).await, ("c b a".to_owned(), 0), "each once, the newest last");
+    assert_eq!(ids_of(first).await, ("c b a".to_owned(), 0), "each once, the newest last");
     for id in ["a", "b", "c"] {
         assert_eq!(found(id).await, [first], "{id}");
     }
     assert_eq!(found("d").await, []);
 
-    // What comes meanwhile is folded into the job behind it.
+    // Changes that come meanwhile are folded into its successor.
     let held = world.claim(worker, 1).await;
     assert_eq!(held[0].correlation_id, "a");
     let second = world.accept(&[change("d"), change("e")]).await[0].id;
     world.accept(&[change("f")]).await;
     world.accept(&[change("f")]).await;
-    assert_eq!((known(first).await.0, known(second).await), ("c b a".to_owned(), ("d e f".to_owned(), 0)));
+    assert_eq!((ids_of(first).await.0, ids_of(second).await), ("c b a".to_owned(), ("d e f".to_owned(), 0)));
     assert_eq!((found("e").await, found("f").await), (vec![second], vec![second]));
     world.finish(&[end(&held[0], sent())]).await;
     assert_eq!(
         (found("b").await, found("e").await),
         (vec![first], vec![second]),
-        "finished, and in its place"
+        "the job has finished, and its successor is in its place"
     );
     let many: Vec<JobSpec> = (0..30).map(|n| change(&format!("n{n}"))).collect();
     world.accept(&many).await;
-    assert_eq!((known(second).await.1, found("n9").await, found("n10").await), (13, vec![], vec![second]));
+    assert_eq!((ids_of(second).await.1, found("n9").await, found("n10").await), (13, vec![], vec![second]));
     world.accept(&[change("last")]).await;
     let job = world.get(second).await.job;
     assert_eq!((job.correlation_ids.len(), job.earlier_correlations), (20, 14));
@@ -142,14 +142,14 @@ async fn a_job_is_found_by_each_of_its_correlation_ids_wherever_it_goes(pool: Pg
     assert_eq!((&letter.correlation_ids, letter.earlier_correlations), (&job.correlation_ids, 14));
     assert_eq!(letters.items.len(), 1);
     world.requeue(second).await.unwrap();
-    assert_eq!((found("n29").await, known(second).await.1), (vec![second], 14));
+    assert_eq!((found("n29").await, ids_of(second).await.1), (vec![second], 14));
     world.cancel(second).await.unwrap();
-    assert_eq!(found("n29").await, [second], "called off");
+    assert_eq!(found("n29").await, [second], "cancelled");
     world.must_be_sound().await;
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_job_goes_on_in_the_last_trace_that_came(pool: PgPool) {
+async fn a_job_continues_the_last_trace_that_came(pool: PgPool) {
     let world = World::new(&pool).await;
     let (lane, worker) = (world.lane().await, world.worker().await);
     let trace = |trace_id| Some(TraceContext { trace_id, parent_id: 1, is_sampled: trace_id != 2 });
@@ -173,8 +173,8 @@ async fn a_job_goes_on_in_the_last_trace_that_came(pool: PgPool) {
     assert_eq!(world.claim(worker, 1).await[0].trace, trace(5));
 }
 
-/// Seconds until a job is due, as its entry and as its row say, and until when it gathers.
-async fn waits(pool: &PgPool, id: JobId) -> (Option<i32>, i32, Option<i32>) {
+/// Seconds until a job is due, by its entry in `waiting` and by its row, and seconds until it stops gathering.
+async fn due_and_gathering(pool: &PgPool, id: JobId) -> (Option<i32>, i32, Option<i32>) {
     sqlx::query_as(
         "select round(extract(epoch from (select due_at from headgate.waiting where job_id = id) - clock_timestamp()))::int,
              round(extract(epoch from run_at - clock_timestamp()))::int, round(extract(epoch from gathers_until - clock_timestamp()))::int
@@ -186,7 +186,7 @@ async fn waits(pool: &PgPool, id: JobId) -> (Option<i32>, i32, Option<i32>) {
     .unwrap()
 }
 
-/// Moves a job and its entry nearer, as if so many seconds had passed.
+/// Moves all times back, as if so many seconds had passed.
 async fn pass(pool: &PgPool, seconds: i32) {
     for sql in [
         "update headgate.jobs set run_at = run_at - make_interval(secs => $1), gathers_until = gathers_until - make_interval(secs => $1)",
@@ -198,7 +198,7 @@ async fn pass(pool: &PgPool, seconds: i32) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn changes_are_gathered_until_it_is_quiet_and_never_beyond_the_longest_wait(pool: PgPool) {
+async fn changes_are_gathered_until_none_come_and_never_beyond_the_longest_wait(pool: PgPool) {
     let world = World::new(&pool).await;
     let (lane, worker) = (world.lane().await, world.worker().await);
     let later = |seconds| Some(chrono::Utc::now() + chrono::Duration::seconds(seconds));
@@ -218,66 +218,66 @@ async fn changes_are_gathered_until_it_is_quiet_and_never_beyond_the_longest_wai
             (entry, row, latest)
         );
     };
-    near(waits(&pool, id).await, (Some(1_000), 1_000, Some(2_500)));
+    near(due_and_gathering(&pool, id).await, (Some(1_000), 1_000, Some(2_500)));
     pass(&pool, 600).await;
     world.accept(&[change(), change()]).await;
-    near(waits(&pool, id).await, (Some(400), 1_000, Some(1_900)));
+    near(due_and_gathering(&pool, id).await, (Some(400), 1_000, Some(1_900)));
     pass(&pool, 600).await;
-    near(waits(&pool, id).await, (Some(400), 400, Some(1_300)));
-    assert_eq!(world.claim(worker, 1).await.len(), 0, "it was not quiet for long enough");
+    near(due_and_gathering(&pool, id).await, (Some(400), 400, Some(1_300)));
+    assert_eq!(world.claim(worker, 1).await.len(), 0, "changes came until too recently");
     world.accept(&[change()]).await;
     pass(&pool, 500).await;
     world.accept(&[change()]).await;
-    near(waits(&pool, id).await, (Some(500), 800, Some(800)));
+    near(due_and_gathering(&pool, id).await, (Some(500), 800, Some(800)));
     pass(&pool, 801).await;
     let held = world.claim(worker, 1).await;
     assert_eq!((held[0].id, world.get(id).await.job.folded), (id, 4));
 
-    // What comes meanwhile gathers behind it, by the same rule.
+    // Changes that come meanwhile gather in its successor, by the same rule.
     let second = world.accept(&[change()]).await[0].id;
     world.accept(&[change()]).await;
     assert!(world.get(second).await.job.gathers_until.is_some());
     world.finish(&[end(&held[0], sent())]).await;
-    near(waits(&pool, second).await, (Some(1_000), 1_000, Some(2_500)));
-    // An urgent one goes at once, and what follows it does not put it off.
+    near(due_and_gathering(&pool, second).await, (Some(1_000), 1_000, Some(2_500)));
+    // An urgent change makes it due at once, and later changes do not delay it.
     let urgent = JobSpec { job_type: "attribute.update".into(), ..keyed(&world, lane, "a") };
     world.accept(&[urgent]).await;
     world.accept(&[change()]).await;
     let held = world.claim(worker, 1).await;
     assert_eq!((held[0].id, held[0].job_type.as_str()), (second, "attribute.update"));
 
-    // A retry waits for its own time.
+    // A retry keeps its own time.
     world.finish(&[end(&held[0], retried(Duration::from_secs(3_000)))]).await;
     world.accept(&[change()]).await;
     let job = world.get(second).await.job;
     assert!(job.run_at <= chrono::Utc::now() && job.gathers_until.is_none());
-    near(waits(&pool, second).await, (Some(3_000), 0, None));
+    near(due_and_gathering(&pool, second).await, (Some(3_000), 0, None));
     world.must_be_sound().await;
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_gathers_says_so(pool: PgPool) {
+async fn a_gathering_job_is_explained(pool: PgPool) {
     let world = World::new(&pool).await;
     let (lane, _worker) = (world.lane().await, world.worker().await);
     let later = |seconds| Some(chrono::Utc::now() + chrono::Duration::seconds(seconds));
     let change = JobSpec { run_at: later(1_000), gathers_until: later(2_500), ..keyed(&world, lane, "a") };
     let id = world.accept(&[change]).await[0].id;
-    let told = explain::explain(&pool, Scope::AllApps, id).await.unwrap();
+    let explained = explain::explain(&pool, Scope::AllApps, id).await.unwrap();
     let job = world.get(id).await.job;
-    assert_eq!((told.reasons[0].code, told.runs_at), (ReasonCode::GathersChanges, Some(job.run_at)));
+    assert_eq!((explained.reasons[0].code, explained.runs_at), (ReasonCode::GathersChanges, Some(job.run_at)));
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_was_folded_is_kept_by_kind_the_last_twenty_wherever_the_job_goes(pool: PgPool) {
+async fn the_last_twenty_folded_changes_are_kept_by_kind_wherever_the_job_goes(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
     let worker = world.worker().await;
     let change = |kind: &str| JobSpec { job_type: kind.into(), ..keyed(&world, lane, "a") };
     let kinds = async |id| {
-        let twins = world.get(id).await.twins;
-        twins.iter().map(|twin| twin.kind.map_or("other", EventType::as_str)).collect::<Vec<_>>()
+        let changes = world.get(id).await.twins;
+        changes.iter().map(|change| change.kind.map_or("other", EventType::as_str)).collect::<Vec<_>>()
     };
-    // Of several in one call the first is the job itself.
+    // Of several changes in one call the first one is the job itself.
     let at_once = [change("record.created"), change("record.updated"), change("export")];
     let first = world.accept(&at_once).await[0].id;
     assert_eq!(kinds(first).await, ["record.updated", "other"]);
@@ -290,26 +290,26 @@ async fn what_was_folded_is_kept_by_kind_the_last_twenty_wherever_the_job_goes(p
     assert_eq!((job.job.folded, job.twins.len()), (21, 20));
     assert_eq!(kinds(first).await[..3], ["other", "record.deleted", "attribute.update"]);
     assert!(
-        job.twins.is_sorted_by_key(|twin| twin.at) && (chrono::Utc::now() - job.twins[0].at).num_hours() == 0
+        job.twins.is_sorted_by_key(|change| change.at) && (chrono::Utc::now() - job.twins[0].at).num_hours() == 0
     );
 
-    // What comes meanwhile is folded into the job behind it, whose list goes with it.
+    // Changes that come meanwhile are folded into its successor, which keeps its own list.
     let held = world.claim(worker, 1).await;
     let second = world.accept(&[change("record.updated")]).await[0].id;
     assert_eq!(kinds(second).await, [""; 0]);
     world.accept(&[change("record.replaced")]).await;
     world.accept(&[change("record.updated"), change("record.deleted")]).await;
-    let behind = ["record.replaced", "record.updated", "record.deleted"];
-    assert_eq!(kinds(second).await, behind);
+    let of_successor = ["record.replaced", "record.updated", "record.deleted"];
+    assert_eq!(kinds(second).await, of_successor);
     world.finish(&[end(&held[0], sent())]).await;
-    assert_eq!((kinds(first).await.len(), kinds(second).await), (20, behind.to_vec()));
+    assert_eq!((kinds(first).await.len(), kinds(second).await), (20, of_successor.to_vec()));
     let held = world.claim(worker, 1).await;
     world.finish(&[end(&held[0], given_up())]).await;
-    assert_eq!(kinds(second).await, behind, "a dead letter");
+    assert_eq!(kinds(second).await, of_successor, "a dead letter");
     world.requeue(second).await.unwrap();
-    assert_eq!(kinds(second).await, behind);
+    assert_eq!(kinds(second).await, of_successor);
     world.cancel(second).await.unwrap();
-    assert_eq!(kinds(second).await, behind, "called off");
+    assert_eq!(kinds(second).await, of_successor, "cancelled");
     world.must_be_sound().await;
 }
 
@@ -357,7 +357,7 @@ async fn a_job_for_later_waits_and_an_earlier_fold_brings_it_forward(pool: PgPoo
     let later = chrono::Utc::now() + chrono::Duration::hours(2);
     let first = world.accept(&[JobSpec { run_at: Some(later), ..keyed(&world, lane, "a") }]).await[0];
     assert_eq!(world.ready().await, []);
-    // A later time changes nothing, a sooner one does.
+    // Only an earlier time changes anything.
     for (hours, due_in) in [(3, 2), (1, 1)] {
         let at = chrono::Utc::now() + chrono::Duration::hours(hours);
         world.accept(&[JobSpec { run_at: Some(at), ..keyed(&world, lane, "a") }]).await;
@@ -380,9 +380,9 @@ async fn a_fold_does_not_cut_a_retry_short(pool: PgPool) {
     let job = world.accept(&[keyed(&world, lane, "a")]).await[0];
     let held = world.claim(worker, 1).await;
     world.finish(&[end(&held[0], retried(Duration::from_secs(60)))]).await;
-    let again =
+    let repeated =
         world.accept(&[JobSpec { job_type: "metadata.update".into(), ..keyed(&world, lane, "a") }]).await[0];
-    assert_eq!(again.id, job.id);
+    assert_eq!(repeated.id, job.id);
     assert_eq!(world.claim(worker, 1).await.len(), 0);
     world.let_time_pass().await;
     assert_eq!(world.claim(worker, 1).await[0].job_type, "metadata.update");
@@ -428,7 +428,7 @@ async fn folds_and_claims_of_the_same_jobs_do_not_deadlock(pool: PgPool) {
             world.finish(&ends).await;
         }
     };
-    // A deadlock would be an error of one of the statements.
+    // A deadlock would make one of the statements fail.
     tokio::join!(folding, working);
     world.must_be_sound().await;
 }

@@ -1,4 +1,4 @@
-//! Jobs called off while they are processed: nothing of their record or key begins before their worker has let go of them.
+//! Jobs cancelled while they are processed: no job of their record or key begins before their worker has released them.
 
 use crate::support::{World, end, given_up, retried, sent};
 use insight::store::explain;
@@ -16,7 +16,7 @@ use queue::{
 use sqlx::PgPool;
 use std::time::Duration;
 
-/// A change of the record `dedup`, of the key `key`.
+/// A change of the record `dedup` with the serialize key `key`.
 fn change(world: &World, lane: IntegrationId, dedup: &str, key: &str) -> JobSpec {
     JobSpec {
         deduplication_id: Some(dedup.into()),
@@ -28,8 +28,8 @@ fn change(world: &World, lane: IntegrationId, dedup: &str, key: &str) -> JobSpec
 
 const STOPPED: Ending = Ending::Cancelled { why: "cancelled" };
 
-/// One that is processed and called off, and behind it one of its record and one of its key.
-async fn called_off(
+/// A job that is cancelled while it is processed, and behind it one of its record and one of its key.
+async fn cancelled_while_processed(
     world: &World,
     lane: IntegrationId,
     worker: WorkerId,
@@ -45,13 +45,13 @@ async fn called_off(
     // Accepted during the cancel.
     let successor = world.accept(&[change(world, lane, name, &format!("{key}, after it"))]).await[0].id;
     assert_ne!(successor, held.id);
-    assert_eq!(world.claim(worker, 10).await.len(), 0, "beside one that is processed");
+    assert_eq!(world.claim(worker, 10).await.len(), 0, "neither may run while it is processed");
     world.must_be_sound().await;
     (held, successor, behind_key)
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_is_behind_a_called_off_job_begins_when_its_worker_has_let_go(pool: PgPool) {
+async fn jobs_behind_a_cancelled_one_begin_when_its_worker_has_released_it(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
     let worker = world.worker().await;
@@ -63,14 +63,14 @@ async fn what_is_behind_a_called_off_job_begins_when_its_worker_has_let_go(pool:
         Ending::Released { until: chrono::DateTime::UNIX_EPOCH },
     ];
     for (n, ending) in endings.into_iter().enumerate() {
-        let (held, successor, behind_key) = called_off(&world, lane, worker, &n.to_string()).await;
+        let (held, successor, behind_key) = cancelled_while_processed(&world, lane, worker, &n.to_string()).await;
         assert!(world.finish(&[end(&held, ending)]).await[0].is_recorded());
         world.must_be_sound().await;
         let next = world.claim(worker, 10).await;
         let ids: Vec<JobId> = next.iter().map(|job| job.id).collect();
         assert!(ids.len() == 2 && ids.contains(&successor) && ids.contains(&behind_key), "{n}: {ids:?}");
         for id in ids {
-            assert_eq!(world.get(id).await.job.cancel_requested_at, None, "nobody asked for that");
+            assert_eq!(world.get(id).await.job.cancel_requested_at, None, "nobody cancelled these");
         }
         world.finish(&next.iter().map(|job| end(job, sent())).collect::<Vec<_>>()).await;
         world.must_be_sound().await;
@@ -83,7 +83,7 @@ async fn what_is_behind_a_called_off_job_begins_when_its_worker_has_let_go(pool:
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_truly_happened_to_a_called_off_job_is_recorded(pool: PgPool) {
+async fn what_happened_to_a_cancelled_job_is_recorded(pool: PgPool) {
     use AttemptOutcome::{Cancelled as Stopped, Completed as Did, Failed};
     use JobStatus::{Cancelled, Completed};
     let world = World::new(&pool).await;
@@ -120,7 +120,7 @@ async fn what_truly_happened_to_a_called_off_job_is_recorded(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn asking_again_changes_nothing_and_a_requeue_is_refused(pool: PgPool) {
+async fn cancelling_again_changes_nothing_and_a_requeue_is_refused(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
     let worker = world.worker().await;
@@ -145,11 +145,11 @@ async fn asking_again_changes_nothing_and_a_requeue_is_refused(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn one_whose_worker_vanished_has_no_further_attempt(pool: PgPool) {
+async fn a_cancelled_job_whose_worker_is_lost_is_not_tried_again(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
     let (dead, alive) = (world.worker().await, world.worker().await);
-    let (held, successor, behind_key) = called_off(&world, lane, dead, "followed").await;
+    let (held, successor, behind_key) = cancelled_while_processed(&world, lane, dead, "followed").await;
     world.accept(&[change(&world, lane, "alone", "another key")]).await;
     let alone = world.claim(dead, 1).await.remove(0);
     world.cancel(alone.id).await.unwrap();
@@ -162,10 +162,10 @@ async fn one_whose_worker_vanished_has_no_further_attempt(pool: PgPool) {
         assert_eq!(found.attempts.iter().map(|one| one.outcome).collect::<Vec<_>>(), [AttemptOutcome::Lost]);
     }
     assert_eq!(world.finish(&[end(&alone, sent())]).await, [Applied::AlreadyDone]);
-    // What it sent may have arrived: its successor knows, or the next job of the record does.
-    let unsure: Vec<String> =
+    // Its request may have arrived: its successor is told, or else the next job of the record.
+    let uncertain: Vec<String> =
         sqlx::query_scalar("select record_id from headgate.unsure_records").fetch_all(&pool).await.unwrap();
-    assert_eq!(unsure, ["alone"]);
+    assert_eq!(uncertain, ["alone"]);
     let next = world.claim(alive, 10).await;
     assert_eq!(next.len(), 2);
     for job in next {
@@ -174,7 +174,7 @@ async fn one_whose_worker_vanished_has_no_further_attempt(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_may_have_arrived_of_one_that_goes_back_is_remembered(pool: PgPool) {
+async fn a_request_that_may_have_arrived_is_remembered_when_the_job_is_released(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
     let (dead, alive) = (world.worker().await, world.worker().await);
@@ -192,11 +192,11 @@ async fn what_may_have_arrived_of_one_that_goes_back_is_remembered(pool: PgPool)
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_job_and_what_stands_behind_it_can_be_called_off_together(pool: PgPool) {
+async fn a_job_and_those_behind_it_can_be_cancelled_together(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
     let worker = world.worker().await;
-    let (held, successor, behind_key) = called_off(&world, lane, worker, "a").await;
+    let (held, successor, behind_key) = cancelled_while_processed(&world, lane, worker, "a").await;
     for id in [successor, behind_key] {
         assert_eq!(world.cancel(id).await.unwrap().status, JobStatus::Cancelled);
         world.must_be_sound().await;
@@ -208,7 +208,7 @@ async fn a_job_and_what_stands_behind_it_can_be_called_off_together(pool: PgPool
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_called_off_job_takes_no_work_over_from_a_dead_letter(pool: PgPool) {
+async fn a_cancelled_job_takes_over_no_work_from_a_dead_letter(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
     let worker = world.worker().await;
@@ -219,7 +219,7 @@ async fn a_called_off_job_takes_no_work_over_from_a_dead_letter(pool: PgPool) {
     let newer = world.accept(&[spec]).await[0].id;
     let held = world.claim(worker, 1).await;
     world.cancel(newer).await.unwrap();
-    assert_eq!(world.requeue(dead).await.unwrap().id, dead, "it stands behind the one that ends");
+    assert_eq!(world.requeue(dead).await.unwrap().id, dead, "it waits behind the one that ends");
     assert_eq!(world.claim(worker, 1).await.len(), 0);
     world.finish(&[end(&held[0], STOPPED)]).await;
     assert_eq!(world.claim(worker, 1).await[0].id, dead);

@@ -1,4 +1,4 @@
-//! Jobs called off while others claim them, and what is behind them.
+//! Jobs cancelled while others claim them, and the jobs behind them.
 
 use crate::support::{World, end, given_up, retried, sent};
 use queue::store::jobs::{self, Applied, Ending, JobSpec};
@@ -11,7 +11,7 @@ async fn a_claim_passes_over_what_a_cancel_is_deleting(pool: PgPool) {
     let lane = world.lane().await;
     let worker = world.worker().await;
     let ids = world.accept_plain(lane, 3).await;
-    // Called off, and not committed yet.
+    // The cancel is not committed yet.
     let mut cancelling = pool.begin().await.unwrap();
     jobs::cancel(&mut cancelling, model::actor::Scope::App(world.app_id), ids[0]).await.unwrap();
     let claimed = tokio::time::timeout(Duration::from_secs(10), world.claim(worker, 10)).await;
@@ -23,7 +23,7 @@ async fn a_claim_passes_over_what_a_cancel_is_deleting(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_successor_of_another_key_runs_when_the_job_before_it_is_called_off(pool: PgPool) {
+async fn a_successor_with_another_key_runs_when_the_job_before_it_is_cancelled(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
     let worker = world.worker().await;
@@ -38,7 +38,7 @@ async fn a_successor_of_another_key_runs_when_the_job_before_it_is_called_off(po
     for job in &before {
         world.cancel(job.id).await.unwrap();
     }
-    assert_eq!(world.claim(worker, 10).await.len(), 0, "not beside them");
+    assert_eq!(world.claim(worker, 10).await.len(), 0, "not while they are processed");
     let stopped = Ending::Cancelled { why: "cancelled" };
     world.finish(&before.iter().map(|job| end(job, stopped.clone())).collect::<Vec<_>>()).await;
     world.must_be_sound().await;
@@ -48,7 +48,7 @@ async fn a_successor_of_another_key_runs_when_the_job_before_it_is_called_off(po
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_job_claimed_since_we_looked_is_not_called_off_with_its_batch(pool: PgPool) {
+async fn a_claimed_job_is_not_cancelled_with_its_batch(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
     let worker = world.worker().await;
@@ -64,7 +64,7 @@ async fn a_job_claimed_since_we_looked_is_not_called_off_with_its_batch(pool: Pg
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_may_have_arrived_is_remembered_until_a_completion(pool: PgPool) {
+async fn a_request_that_may_have_arrived_is_remembered_until_a_completion(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
     let (dead, alive) = (world.worker().await, world.worker().await);
@@ -78,7 +78,7 @@ async fn what_may_have_arrived_is_remembered_until_a_completion(pool: PgPool) {
     assert!(held[0].may_have_arrived);
     world.finish(&[end(&held[0], retried(Duration::ZERO))]).await;
     let held = world.claim(alive, 1).await;
-    assert!(held[0].may_have_arrived, "a retry does not know better");
+    assert!(held[0].may_have_arrived, "a retry proves nothing");
     world.finish(&[end(&held[0], given_up())]).await;
     world.requeue(id).await.unwrap();
     let held = world.claim(alive, 1).await;
@@ -89,7 +89,7 @@ async fn what_may_have_arrived_is_remembered_until_a_completion(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_a_called_off_job_may_have_told_is_remembered_without_its_worker(pool: PgPool) {
+async fn what_a_cancelled_job_may_have_sent_is_remembered_without_its_worker(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
     let worker = world.worker().await;
@@ -107,22 +107,22 @@ async fn what_a_called_off_job_may_have_told_is_remembered_without_its_worker(po
     }
     world.kill(dead).await;
     world.sweep().await;
-    let unsure = async || -> Vec<(String, Option<Vec<String>>)> {
+    let uncertain = async || -> Vec<(String, Option<Vec<String>>)> {
         let sql = "select record_id, attributes from headgate.unsure_records order by record_id";
         sqlx::query_as(sql).fetch_all(&pool).await.unwrap()
     };
-    assert_eq!(unsure().await, [("runs".to_owned(), None)], "a successor's row remembers by itself");
-    // What an earlier attempt may have told is not forgotten with the job that knew.
+    assert_eq!(uncertain().await, [("runs".to_owned(), None)], "a successor's own row remembers it");
+    // What an earlier attempt may have sent is kept when the job that knew it is cancelled.
     let held = world.claim(worker, 1).await;
     assert!(held[0].may_have_arrived);
     world.finish(&[end(&held[0], retried(Duration::from_secs(60)))]).await;
     world.cancel(held[0].id).await.unwrap();
-    assert_eq!(unsure().await.len(), 2);
+    assert_eq!(uncertain().await.len(), 2);
     world.must_be_sound().await;
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_key_nobody_stands_in_line_for_is_forgotten(pool: PgPool) {
+async fn a_key_without_jobs_is_forgotten(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
     let of = |key: &str| JobSpec {
@@ -140,16 +140,16 @@ async fn a_key_nobody_stands_in_line_for_is_forgotten(pool: PgPool) {
 async fn duplicates_of_one_call_fold_as_those_of_two_calls_do(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
-    let soon = chrono::DateTime::from_timestamp(4_000_000_000, 0).unwrap();
+    let expiry = chrono::DateTime::from_timestamp(4_000_000_000, 0).unwrap();
     let of = |dedup: &str| JobSpec {
         deduplication_id: Some(dedup.into()),
-        expires_at: Some(soon),
+        expires_at: Some(expiry),
         max_attempts: 3,
         timeout_ms: Some(100),
         ..world.spec(lane)
     };
     let later = |dedup: &str| JobSpec {
-        expires_at: Some(soon + chrono::Duration::hours(1)),
+        expires_at: Some(expiry + chrono::Duration::hours(1)),
         max_attempts: 7,
         timeout_ms: Some(900),
         batch_id: Some(model::id::BatchId(uuid::Uuid::nil())),

@@ -1,4 +1,4 @@
-//! Of ever so many causes, those are read that are asked for.
+//! However many failure causes there are, only the requested ones are read.
 
 use crate::support::{Plans, World, session};
 use insight::store::failures;
@@ -14,10 +14,10 @@ use sqlx::{
     postgres::{PgConnectOptions, PgPoolOptions},
 };
 
-/// Causes, each of which all of Big's jobs that failed by it are of; every ten-thousandth is Small's, too.
+/// Number of causes: all of them occur at Big, every ten-thousandth at Small too.
 const CAUSES: i32 = 20_000;
-/// What a page reads.
-const FEW: u64 = 500;
+/// Most rows that a page may read.
+const MAX_ROWS: u64 = 500;
 
 async fn fill(pool: &PgPool, big: IntegrationId, small: IntegrationId) {
     sqlx::query(
@@ -50,12 +50,12 @@ async fn listed(pool: &PgPool, plans: &Plans, filter: FailureFilter) -> usize {
     let groups =
         failures::list(pool, Scope::AllApps, &filter, PageRequest::default()).await.unwrap().items.len();
     let touched = plans.touched();
-    assert!(touched.rows < FEW, "{filter:?}: {touched:?}");
+    assert!(touched.rows < MAX_ROWS, "{filter:?}: {touched:?}");
     groups
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn of_many_causes_those_are_read_that_are_asked_for(_: PgPoolOptions, options: PgConnectOptions) {
+async fn of_many_causes_only_the_requested_ones_are_read(_: PgPoolOptions, options: PgConnectOptions) {
     let (pool, plans) = session(options);
     sqlx::raw_sql(
         "alter table headgate.failure_groups set (autovacuum_enabled = off);
@@ -84,12 +84,12 @@ async fn of_many_causes_those_are_read_that_are_asked_for(_: PgPoolOptions, opti
         plans.touched();
         failures::detail(&pool, Scope::App(other.app_id), &all(), cause).await.unwrap();
         let touched = plans.touched();
-        assert!(touched.rows < FEW, "{statistics}: {touched:?}");
+        assert!(touched.rows < MAX_ROWS, "{statistics}: {touched:?}");
         let of_cause = JobFilter { fingerprint: Some(cause.to_string()), ..JobFilter::default() };
         insight::store::dead_letters::groups(&pool, Scope::AllApps, &of_cause, &Default::default())
             .await
             .unwrap();
         let touched = plans.touched();
-        assert!(touched.rows < FEW, "{statistics}: {touched:?}");
+        assert!(touched.rows < MAX_ROWS, "{statistics}: {touched:?}");
     }
 }

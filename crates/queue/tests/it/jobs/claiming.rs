@@ -1,4 +1,4 @@
-//! Claims are fair, urgent first, and keep to every cap.
+//! Claims are fair, take urgent jobs first, and respect every limit.
 
 use crate::support::{World, end, sent};
 use model::rate_limit::RateLimit;
@@ -39,7 +39,7 @@ async fn urgent_jobs_go_first_then_priority_then_age(pool: PgPool) {
     world.accept_plain(other, 1).await;
     for expected in [urgent, high] {
         let claimed = world.claim(worker, 1).await;
-        // The other integration's turn comes between: it was never served.
+        // The other integration's turn comes first, because it was never served.
         let claimed = if claimed[0].integration_id == other { world.claim(worker, 1).await } else { claimed };
         assert_eq!(claimed[0].id, expected);
     }
@@ -85,18 +85,18 @@ async fn no_integration_gets_more_than_its_share_while_others_wait(pool: PgPool)
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn closed_held_and_used_up_lanes_are_passed_over(pool: PgPool) {
+async fn closed_quiet_and_used_up_lanes_are_passed_over(pool: PgPool) {
     let world = World::new(&pool).await;
     let worker = world.worker().await;
     let limit = RateLimit { requests: 1, per_seconds: 60 };
-    let (closed, held, limited) =
+    let (closed, quiet, limited) =
         (world.lane().await, world.lane().await, world.lane_with(50, Some(limit)).await);
-    for lane in [closed, held, limited] {
+    for lane in [closed, quiet, limited] {
         world.accept_plain(lane, 3).await;
     }
     let mut connection = pool.acquire().await.unwrap();
     lanes::set_open(&mut connection, closed, false).await.unwrap();
-    lanes::set_quiet(&mut connection, held, std::time::Duration::from_secs(60)).await.unwrap();
+    lanes::set_quiet(&mut connection, quiet, std::time::Duration::from_secs(60)).await.unwrap();
     let claimed = world.claim(worker, 10).await;
     assert_eq!(claimed.len(), 1, "one slot is free");
     assert!(claimed[0].is_limited && claimed[0].integration_id == limited);
@@ -111,7 +111,7 @@ async fn closed_held_and_used_up_lanes_are_passed_over(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_job_someone_edits_is_passed_over_and_a_stray_entry_vanishes(pool: PgPool) {
+async fn a_locked_job_is_passed_over_and_a_stray_entry_is_removed(pool: PgPool) {
     let world = World::new(&pool).await;
     let worker = world.worker().await;
     let lane = world.lane().await;
@@ -125,7 +125,7 @@ async fn a_job_someone_edits_is_passed_over_and_a_stray_entry_vanishes(pool: PgP
     let claimed = world.claim(worker, 10).await;
     assert_eq!(claimed.iter().map(|job| job.id).collect::<Vec<_>>(), [ids[1]]);
     transaction.commit().await.unwrap();
-    // An entry for a job that runs already, and one for a job that is no more.
+    // An entry for a job that runs already, and one for a job that does not exist.
     sqlx::query(
         "insert into headgate.ready (integration_id, rank, created_at, job_id)
          values ($1, 0, now(), $2), ($1, 0, now(), gen_random_uuid())",
@@ -141,18 +141,18 @@ async fn a_job_someone_edits_is_passed_over_and_a_stray_entry_vanishes(pool: PgP
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_lane_waits_for_nobody_who_changes_it(pool: PgPool) {
+async fn a_claim_does_not_wait_for_a_change_of_the_lane(pool: PgPool) {
     let world = World::new(&pool).await;
     let worker = world.worker().await;
     let lane = world.lane().await;
     world.accept_plain(lane, 1).await;
     let mut transaction = pool.begin().await.unwrap();
     lanes::set_open(&mut transaction, lane, false).await.unwrap();
-    assert_eq!(world.claim(worker, 1).await.len(), 1, "not committed, not closed");
+    assert_eq!(world.claim(worker, 1).await.len(), 1, "the lane is not closed before the commit");
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_changed_limit_gives_no_slot_twice_and_keeps_nobody_waiting(pool: PgPool) {
+async fn a_changed_limit_gives_no_slot_twice_and_drops_the_old_wait(pool: PgPool) {
     let world = World::new(&pool).await;
     let slow = RateLimit { requests: 1, per_seconds: 3600 };
     let fast = RateLimit { requests: 10, per_seconds: 1 };
@@ -172,7 +172,7 @@ async fn a_changed_limit_gives_no_slot_twice_and_keeps_nobody_waiting(pool: PgPo
         sqlx::query_scalar("select tat_us from headgate.rate_limits").fetch_one(&pool).await.unwrap();
     let (none, now) = reserve().await;
     assert_eq!(none, [0; 0]);
-    assert!(next - now < 1_000_000, "not an hour");
+    assert!(next - now < 1_000_000, "the old limit's hour is not waited for");
     sqlx::query("update headgate.rate_limits set tat_us = 0").execute(&pool).await.unwrap();
     let (first, _) = reserve().await;
     lanes::set_limits(&mut connection, &key, &[fast]).await.unwrap();
@@ -182,7 +182,7 @@ async fn a_changed_limit_gives_no_slot_twice_and_keeps_nobody_waiting(pool: PgPo
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_claim_takes_the_jobs_of_one_request_and_none_while_as_many_run_as_requests_may(pool: PgPool) {
+async fn a_claim_takes_the_jobs_of_one_request_and_none_once_concurrency_is_reached(pool: PgPool) {
     let world = World::new(&pool).await;
     let worker = world.worker().await;
     let limit = RateLimit { requests: 1, per_seconds: 60 };
@@ -190,9 +190,9 @@ async fn a_claim_takes_the_jobs_of_one_request_and_none_while_as_many_run_as_req
     sqlx::query("update headgate.lanes set jobs_per_request = 3").execute(&pool).await.unwrap();
     world.accept_plain(free, 20).await;
     let first = world.claim(worker, 50).await;
-    assert_eq!(first.len(), 3, "one request's");
-    assert_eq!(world.claim(worker, 50).await.len(), 3, "three jobs are three requests at the most");
-    assert_eq!(world.claim(worker, 50).await.len(), 0, "six may be six");
+    assert_eq!(first.len(), 3, "the jobs of one request");
+    assert_eq!(world.claim(worker, 50).await.len(), 3, "three jobs are at most three requests");
+    assert_eq!(world.claim(worker, 50).await.len(), 0, "six jobs may be six requests");
     world.finish(&first.iter().map(|job| end(job, sent())).collect::<Vec<_>>()).await;
     assert_eq!(world.claim(worker, 2).await.len(), 2, "no more than wanted");
     assert_eq!(world.claim(worker, 50).await.len(), 0);

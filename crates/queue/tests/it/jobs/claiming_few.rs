@@ -1,4 +1,4 @@
-//! Where little is ready an engine claims all of it by a shorter statement, and decides nothing otherwise than the long one.
+//! Where few jobs are ready an engine claims them all with a shorter statement, which decides as the long one does.
 
 use crate::support::{World, end, sent};
 use model::{
@@ -24,8 +24,8 @@ fn ids(jobs: &[ClaimedJob]) -> BTreeSet<JobId> {
     jobs.iter().map(|job| job.id).collect()
 }
 
-/// The long statement sends the lanes that it serves to the end of the line; where nothing is divided there is no line.
-async fn was_divided(world: &World) -> bool {
+/// Whether the long statement ran: it sets `last_claimed_at` of the lanes it serves, the short one does not.
+async fn was_long(world: &World) -> bool {
     world.number("select count(*) from headgate.lanes where last_claimed_at is not null").await > 0
 }
 
@@ -46,42 +46,42 @@ async fn all_that_is_ready_is_taken_at_once(pool: PgPool) {
     assert_eq!((claimed[0].id, claimed[0].is_expired, claimed[0].attempt), (urgent, true, 1));
     assert!(claimed.iter().all(|job| !job.is_limited && !job.is_probe));
     assert_eq!(claimed.iter().filter_map(|job| job.payload.as_ref()).collect::<Vec<_>>(), [&payload]);
-    assert!(!was_divided(&world).await);
+    assert!(!was_long(&world).await);
     world.must_be_sound().await;
     world.finish(&claimed.iter().map(|job| end(job, sent())).collect::<Vec<_>>()).await;
     assert!(claim(&world, &claims).await.is_empty());
-    assert!(!was_divided(&world).await, "that nothing is ready takes no look at the lanes");
+    assert!(!was_long(&world).await, "the lanes are not read when nothing is ready");
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn more_than_it_looks_at_is_divided(pool: PgPool) {
+async fn more_than_the_short_claim_reads_is_divided_among_lanes(pool: PgPool) {
     let world = World::new(&pool).await;
     let worker = world.worker().await;
     let lane = world.lane().await;
     world.accept_plain(lane, 10).await;
     assert_eq!(claim(&world, &claims(worker, 4)).await.len(), 4);
-    assert!(was_divided(&world).await);
+    assert!(was_long(&world).await);
     world.accept_plain(lane, 30).await;
     assert_eq!(claim(&world, &claims(worker, 50)).await.len(), 36);
     world.must_be_sound().await;
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_is_closed_held_or_used_up_is_passed_over(pool: PgPool) {
+async fn closed_quiet_and_used_up_lanes_are_passed_over(pool: PgPool) {
     let world = World::new(&pool).await;
     let claims = claims(world.worker().await, 10);
     let limit = RateLimit { requests: 1, per_seconds: 60 };
-    let (closed, held) = (world.lane().await, world.lane().await);
+    let (closed, quiet) = (world.lane().await, world.lane().await);
     let (limited, narrow) = (world.lane_with(50, Some(limit)).await, world.lane_with(1, None).await);
     let mut connection = pool.acquire().await.unwrap();
     lanes::set_open(&mut connection, closed, false).await.unwrap();
-    lanes::set_quiet(&mut connection, held, std::time::Duration::from_secs(60)).await.unwrap();
-    for lane in [closed, held, limited, narrow] {
+    lanes::set_quiet(&mut connection, quiet, std::time::Duration::from_secs(60)).await.unwrap();
+    for lane in [closed, quiet, limited, narrow] {
         world.accept_plain(lane, 1).await;
     }
     let taken: BTreeSet<_> = claim(&world, &claims).await.iter().map(|job| job.integration_id).collect();
     assert_eq!(taken, BTreeSet::from([limited, narrow]));
-    // Its one slot until the next minute, and its one job at a time.
+    // One has used its slot until the next minute, the other may run one job at a time.
     sqlx::query("select * from headgate.reserve_slots(array[$1], 1, 500000)")
         .bind(limited.to_string())
         .execute(&pool)
@@ -91,20 +91,20 @@ async fn what_is_closed_held_or_used_up_is_passed_over(pool: PgPool) {
         world.accept_plain(lane, 2).await;
     }
     assert!(claim(&world, &claims).await.is_empty());
-    assert!(!was_divided(&world).await);
+    assert!(!was_long(&world).await);
     lanes::set_open(&mut connection, closed, true).await.unwrap();
     assert_eq!(claim(&world, &claims).await[0].integration_id, closed);
     world.must_be_sound().await;
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_lane_that_cannot_give_all_it_has_gives_what_it_may(pool: PgPool) {
+async fn a_lane_gives_no_more_than_its_concurrency(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane_with(2, None).await;
     world.accept_plain(lane, 3).await;
     let claims = claims(world.worker().await, 10);
     assert_eq!(claim(&world, &claims).await.len(), 2);
-    assert!(was_divided(&world).await);
+    assert!(was_long(&world).await);
     assert_eq!(claim(&world, &claims).await.len(), 0);
 }
 
@@ -124,7 +124,7 @@ async fn no_integration_gets_more_than_its_share_while_others_wait(pool: PgPool)
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn lanes_that_pass_one_limit_together_divide_its_slots(pool: PgPool) {
+async fn lanes_that_share_a_limit_divide_its_slots(pool: PgPool) {
     let world = World::new(&pool).await;
     let limit = RateLimit { requests: 1, per_seconds: 60 };
     let (one, two) = (world.lane_with(50, Some(limit)).await, world.lane().await);
@@ -141,11 +141,11 @@ async fn lanes_that_pass_one_limit_together_divide_its_slots(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_job_someone_edits_is_passed_over_and_a_stray_entry_vanishes(pool: PgPool) {
+async fn a_locked_job_is_passed_over_and_a_stray_entry_is_removed(pool: PgPool) {
     let world = World::new(&pool).await;
     let claims = claims(world.worker().await, 10);
     let lane = world.lane().await;
-    let edited = world.accept_plain(lane, 1).await[0];
+    let locked = world.accept_plain(lane, 1).await[0];
     let other = world.accept_plain(lane, 1).await[0];
     sqlx::query(
         "insert into headgate.ready (integration_id, rank, created_at, job_id) values ($1, 0, now(), gen_random_uuid())",
@@ -156,19 +156,19 @@ async fn a_job_someone_edits_is_passed_over_and_a_stray_entry_vanishes(pool: PgP
     .unwrap();
     let mut transaction = pool.begin().await.unwrap();
     sqlx::query("select 1 from headgate.jobs where id = $1 for update")
-        .bind(edited)
+        .bind(locked)
         .execute(&mut *transaction)
         .await
         .unwrap();
     assert_eq!(ids(&claim(&world, &claims).await), BTreeSet::from([other]));
-    assert_eq!(world.ready().await, [edited]);
+    assert_eq!(world.ready().await, [locked]);
     transaction.commit().await.unwrap();
-    assert_eq!(ids(&claim(&world, &claims).await), BTreeSet::from([edited]));
+    assert_eq!(ids(&claim(&world, &claims).await), BTreeSet::from([locked]));
     assert_eq!(world.ready().await, []);
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_another_program_does_is_left_to_it_whatever_its_name(pool: PgPool) {
+async fn jobs_of_another_program_are_left_to_it_whatever_its_name(pool: PgPool) {
     const NAME: &str = r"o'neill\";
     let world = World::new(&pool).await;
     let (ours, theirs) = (world.lane().await, world.lane().await);
@@ -213,7 +213,7 @@ async fn lanes_wake_up_for_their_work_and_fall_asleep_after_it(pool: PgPool) {
         .execute(&pool)
         .await
         .unwrap();
-    // Now and then all lanes are looked at.
+    // Every so often a claim checks all lanes.
     for _ in 0..16 {
         assert!(claimer.claim(&claims).await.unwrap().0.is_empty());
     }

@@ -1,4 +1,4 @@
-//! Counters are kept, not counted: a random mix of everything leaves them equal to a recount.
+//! Counters are maintained incrementally: after a random mix of operations they equal a recount.
 
 use crate::support::{World, end, given_up, retried, sent};
 use model::{actor::Scope, id::JobId};
@@ -16,7 +16,7 @@ async fn counters_equal_a_recount_after_a_random_mix(pool: PgPool) {
     let workers = [world.worker().await, world.worker().await];
     let one = async |seed: u64, worker| {
         let mut random = StdRng::seed_from_u64(seed);
-        let mut known: Vec<JobId> = Vec::new();
+        let mut accepted_ids: Vec<JobId> = Vec::new();
         for _ in 0..60 {
             match random.random_range(0..10) {
                 0..4 => {
@@ -37,10 +37,10 @@ async fn counters_equal_a_recount_after_a_random_mix(pool: PgPool) {
                         })
                         .collect();
                     let mut transaction = pool.begin().await.unwrap();
-                    // A race lost to the other one is an answer too: the caller repeats.
+                    // It may lose a race against the other task; a caller would repeat.
                     if let Ok(accepted) = jobs::enqueue(&mut transaction, &specs).await {
                         transaction.commit().await.unwrap();
-                        known.extend(accepted.into_iter().map(|job| job.id));
+                        accepted_ids.extend(accepted.into_iter().map(|job| job.id));
                     }
                 }
                 4..8 => {
@@ -60,7 +60,7 @@ async fn counters_equal_a_recount_after_a_random_mix(pool: PgPool) {
                     }
                 }
                 8 => {
-                    if let Some(id) = known.choose(&mut random) {
+                    if let Some(id) = accepted_ids.choose(&mut random) {
                         let mut transaction = pool.begin().await.unwrap();
                         let done = if random.random_bool(0.5) {
                             jobs::cancel(&mut transaction, Scope::AllApps, *id).await

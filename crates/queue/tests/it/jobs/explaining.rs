@@ -1,4 +1,4 @@
-//! Why a job is not running is told without reading all that is ready.
+//! Explaining why a job does not run does not read all of `ready`.
 
 use crate::support::{World, session};
 use insight::store::explain;
@@ -7,7 +7,7 @@ use queue::store::jobs::JobSpec;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_goes_first_is_counted_only_so_far(_: PgPoolOptions, options: PgConnectOptions) {
+async fn jobs_ahead_are_counted_up_to_a_limit(_: PgPoolOptions, options: PgConnectOptions) {
     let (pool, plans) = session(options);
     sqlx::raw_sql("alter table headgate.ready set (autovacuum_enabled = off); analyze")
         .execute(&pool)

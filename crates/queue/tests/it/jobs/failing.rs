@@ -1,4 +1,4 @@
-//! What fails is known by its cause: which jobs wait because of it, which were given up, when it began and whether it goes on.
+//! Failures are grouped by cause: which jobs wait because of it, which were given up, when it began and whether it goes on.
 
 use crate::support::{World, end, given_up, retried, sent, until};
 use insight::store::job_lists;
@@ -26,15 +26,15 @@ use std::{collections::BTreeSet, time::Duration};
 
 const HOUR: Duration = Duration::from_secs(3_600);
 
-/// The same end for another reason.
+/// The same ending with another message.
 pub(super) fn because(message: &str, ending: Ending) -> Ending {
-    let said = |failure: Failure| Failure { message: message.to_owned(), ..failure };
+    let with_message = |failure: Failure| Failure { message: message.to_owned(), ..failure };
     match ending {
         Ending::Retried { failure, attempt_outcome, wait, wait_reason } => {
-            Ending::Retried { failure: said(failure), attempt_outcome, wait, wait_reason }
+            Ending::Retried { failure: with_message(failure), attempt_outcome, wait, wait_reason }
         }
         Ending::Dead { failure, attempt_outcome, kind } => {
-            Ending::Dead { failure: said(failure), attempt_outcome, kind }
+            Ending::Dead { failure: with_message(failure), attempt_outcome, kind }
         }
         other => other,
     }
@@ -53,7 +53,7 @@ impl Failing {
         Self { world: World::new(pool).await, term }
     }
 
-    /// As many jobs of a lane, each ended so.
+    /// Accepts this many jobs of a lane and ends each of them with `ending`.
     pub(super) async fn fail(&self, lane: IntegrationId, count: usize, ending: &Ending) -> Vec<JobId> {
         let ids = self.world.accept_plain(lane, count).await;
         self.end_next(count, ending).await;
@@ -95,7 +95,7 @@ fn numbers(group: &FailureGroup) -> (i64, i64, i64, i64) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn one_cause_is_one_group_whatever_varies_and_wherever_it_fails(pool: PgPool) {
+async fn one_cause_is_one_group_whatever_varies_in_the_message_and_wherever_it_fails(pool: PgPool) {
     let failing = Failing::new(&pool).await;
     let (one, other) = (failing.world.lane().await, failing.world.lane().await);
     for n in 0..20 {
@@ -109,7 +109,7 @@ async fn one_cause_is_one_group_whatever_varies_and_wherever_it_fails(pool: PgPo
     assert_eq!((first.apps, first.state, first.error.as_str()), (1, FailureState::Open, "shelf 99 is full"));
     assert_eq!(first.trend.failed.iter().sum::<i64>(), 23);
     assert!(first.first_at < first.last_at);
-    // One integration's share, by filter: every number is its own.
+    // Filtered by an integration, every number is that integration's.
     let own = FailureFilter { integration_id: Some(other), ..FailureFilter::default() };
     let shares = failing.groups(own).await;
     assert_eq!(shares.iter().map(numbers).collect::<Vec<_>>(), [(0, 3, 3, 1), (0, 2, 2, 1)]);
@@ -120,7 +120,7 @@ async fn one_cause_is_one_group_whatever_varies_and_wherever_it_fails(pool: PgPo
         detail.affected.iter().map(|a| (a.integration_id, a.to_be_retried, a.dead_letters)).collect();
     assert_eq!(affected, [(one, 20, 0), (other, 0, 3)]);
     assert!(detail.affected.iter().all(|a| a.fingerprint.starts_with(&first.fingerprint.to_string())));
-    // The list that a group leads to holds what it counts: everywhere, and at one integration.
+    // The list that a group links to has as many jobs as it counts: everywhere, and at one integration.
     assert_eq!(failing.found(&first.fingerprint.to_string()).await.len(), 23);
     assert_eq!(failing.found(&detail.affected[1].fingerprint).await.len(), 3);
     failing.world.must_be_sound().await;
@@ -139,7 +139,7 @@ async fn a_job_leaves_its_group_however_it_ends(pool: PgPool) {
     failing.world.requeue(waiting[1]).await.unwrap();
     failing.world.requeue(dead[0]).await.unwrap();
     assert_eq!(counted().await, [(2, 1, 6, 1)]);
-    // What began anew is done; one of the others is tried again and fails by something else, one succeeds.
+    // The requeued jobs are done; of the others one is retried and fails by another cause, and one succeeds.
     failing.end_next(2, &sent()).await;
     failing.world.let_time_pass().await;
     failing.end_next(1, &because("no shelf", retried(HOUR))).await;
@@ -163,7 +163,7 @@ async fn a_job_leaves_its_group_however_it_ends(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_is_mended_opens_again_when_it_fails_again(pool: PgPool) {
+async fn a_fixed_cause_opens_again_when_it_fails_again(pool: PgPool) {
     let failing = Failing::new(&pool).await;
     let lane = failing.world.lane().await;
     failing.fail(lane, 1, &given_up()).await;
@@ -186,7 +186,7 @@ async fn what_is_mended_opens_again_when_it_fails_again(pool: PgPool) {
     assert_eq!(
         in_state(FailureState::Snoozed).await,
         (1, 0),
-        "what is put aside stays so when it fails again"
+        "a snoozed cause stays snoozed when it fails again"
     );
     failing.mark(cause, Mark::Reopen).await;
     assert_eq!(in_state(FailureState::Open).await, (1, 1));
@@ -196,7 +196,7 @@ async fn what_is_mended_opens_again_when_it_fails_again(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn customers_are_told_while_it_fails_and_an_app_sees_its_own_share(pool: PgPool) {
+async fn notes_are_shown_while_it_fails_and_an_app_sees_its_own_share(pool: PgPool) {
     let failing = Failing::new(&pool).await;
     let lane = failing.world.lane().await;
     let foreign = World::new(&pool).await;
@@ -207,26 +207,26 @@ async fn customers_are_told_while_it_fails_and_an_app_sees_its_own_share(pool: P
     let groups = failing.groups(FailureFilter::default()).await;
     assert_eq!((groups[0].integrations, groups[0].apps), (2, 2));
     let cause = groups[0].fingerprint;
-    let tell = async |app_id: Option<AppId>, note: Option<&str>| {
-        let tell = SetFailureNote { note: note.map(str::to_owned), app_id, integration_id: None };
+    let set_note_of = async |app_id: Option<AppId>, note: Option<&str>| {
+        let new = SetFailureNote { note: note.map(str::to_owned), app_id, integration_id: None };
         let mut connection = pool.acquire().await.unwrap();
-        failures::set_note(&mut connection, Scope::AllApps, cause, &tell).await
+        failures::set_note(&mut connection, Scope::AllApps, cause, &new).await
     };
-    let told = async |lane| {
+    let shown = async |lane| {
         let notes = failures::notes(&pool, lane).await.unwrap();
         notes.into_iter().map(|note| note.text).collect::<Vec<_>>()
     };
-    assert_eq!(tell(Some(failing.world.app_id), Some("We are at it.")).await.unwrap(), 1);
-    assert_eq!((told(lane).await, told(other).await), (vec!["We are at it.".to_owned()], Vec::new()));
-    assert!(matches!(tell(Some(AppId::generate()), None).await, Err(QueueError::NotFound)));
-    // Mended: nothing is told any more, until it fails again.
+    assert_eq!(set_note_of(Some(failing.world.app_id), Some("We are at it.")).await.unwrap(), 1);
+    assert_eq!((shown(lane).await, shown(other).await), (vec!["We are at it.".to_owned()], Vec::new()));
+    assert!(matches!(set_note_of(Some(AppId::generate()), None).await, Err(QueueError::NotFound)));
+    // Once it is fixed no note is shown until it fails again.
     failing.mark(cause, Mark::Fix).await;
-    assert!(told(lane).await.is_empty());
+    assert!(shown(lane).await.is_empty());
     failing.fail(lane, 1, &because("shelf 3 of Nordwind is full", given_up())).await;
     failing.groups(FailureFilter::default()).await;
-    assert_eq!(told(lane).await.len(), 1);
-    assert_eq!(tell(None, None).await.unwrap(), 2);
-    assert!(told(lane).await.is_empty());
+    assert_eq!(shown(lane).await.len(), 1);
+    assert_eq!(set_note_of(None, None).await.unwrap(), 2);
+    assert!(shown(lane).await.is_empty());
 
     let own =
         failing.page(Scope::App(foreign.app_id), FailureFilter::default(), PageRequest::default()).await;
@@ -260,7 +260,7 @@ async fn groups_of_one_size_are_paged_without_loss(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_a_path_forgot_is_swept_and_nothing_else(pool: PgPool) {
+async fn only_failing_jobs_without_a_job_are_swept(pool: PgPool) {
     let failing = Failing::new(&pool).await;
     let lane = failing.world.lane().await;
     failing.fail(lane, 3, &retried(HOUR)).await;
@@ -280,20 +280,20 @@ async fn what_a_path_forgot_is_swept_and_nothing_else(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_cause_that_fails_twice_as_often_as_before_grows_until_somebody_looks_after_it(pool: PgPool) {
+async fn a_cause_that_fails_twice_as_often_as_before_grows_until_it_is_marked(pool: PgPool) {
     let failing = Failing::new(&pool).await;
     let (one, other) = (failing.world.lane().await, failing.world.lane().await);
     failing.fail(one, 24, &because("the shelf is full", retried(HOUR))).await;
     failing.fail(other, 19, &because("too few", given_up())).await;
     let open =
         failing.groups(FailureFilter { state: Some(FailureState::Open), ..FailureFilter::default() }).await;
-    let pulse = stats::snapshot(&pool).await.unwrap().failures;
-    assert_eq!(pulse.open, i64::try_from(open.len()).ok(), "as many as the list holds");
-    let [grows] = pulse.growing.as_slice() else { panic!("{:?}", pulse.growing) };
+    let summary = stats::snapshot(&pool).await.unwrap().failures;
+    assert_eq!(summary.open, i64::try_from(open.len()).ok(), "as many as the list has");
+    let [grows] = summary.growing.as_slice() else { panic!("{:?}", summary.growing) };
     assert_eq!((grows.last_hour, grows.hour_before, grows.integrations), (24, 0, 1));
     assert_eq!((grows.integration.as_deref(), grows.fingerprint), (Some("Search"), open[0].fingerprint));
 
-    // Half as many the hour before, of which a quarter of an hour lies on the border.
+    // Half as many the hour before; the bucket of a quarter of an hour at the border counts in part.
     let before = |minutes: i32, failed: i64| {
         sqlx::query(
             "insert into headgate.failure_trend (key, bucket_at, failed)
@@ -337,7 +337,7 @@ async fn a_cause_whose_integration_is_deleted_does_not_grow(pool: PgPool) {
 async fn a_failure_whose_integration_is_being_deleted_is_recorded(pool: PgPool) {
     let failing = Failing::new(&pool).await;
     let world = &failing.world;
-    // One that failed before, and one that did not.
+    // One lane that failed before, and one that did not.
     let lanes = [world.lane().await, world.lane().await];
     failing.fail(lanes[0], 1, &retried(HOUR)).await;
     for lane in lanes {

@@ -85,7 +85,7 @@ async fn every_ending_leads_to_its_state(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_dead_letter_has_the_whole_history(pool: PgPool) {
+async fn a_dead_letter_has_all_attempts(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
     let worker = world.worker().await;
@@ -127,14 +127,14 @@ async fn a_lost_lease_cannot_end_the_job(pool: PgPool) {
     let worker = world.worker().await;
     let ids = world.accept_plain(lane, 3).await;
     let held = world.claim(worker, 3).await;
-    let mut stolen = end(by_id(&held, ids[0]), sent());
-    stolen.assignment_id = AssignmentId::generate();
-    let gone = end(by_id(&held, ids[1]), sent());
-    world.finish(std::slice::from_ref(&gone)).await;
-    let good = end(by_id(&held, ids[2]), sent());
-    let ends = [good.clone(), stolen, gone];
+    let mut of_another_lease = end(by_id(&held, ids[0]), sent());
+    of_another_lease.assignment_id = AssignmentId::generate();
+    let ended_before = end(by_id(&held, ids[1]), sent());
+    world.finish(std::slice::from_ref(&ended_before)).await;
+    let valid = end(by_id(&held, ids[2]), sent());
+    let ends = [valid.clone(), of_another_lease, ended_before];
     assert_eq!(world.finish(&ends).await, [Applied::Yes, Applied::LeaseLost, Applied::AlreadyDone]);
-    assert_eq!(world.finish(&[good]).await, [Applied::AlreadyDone], "the same result again changes nothing");
+    assert_eq!(world.finish(&[valid]).await, [Applied::AlreadyDone], "the same result again changes nothing");
     for (id, status) in ids.iter().zip([JobStatus::Processing, JobStatus::Completed, JobStatus::Completed]) {
         assert_eq!(world.get(*id).await.job.status, status);
     }

@@ -1,4 +1,4 @@
-//! Dead letters by integration and cause: each number is that of the list it leads to.
+//! Dead letters by integration and cause: each number equals that of the list it links to.
 
 use super::failing::{Failing, because};
 use crate::support::given_up;
@@ -25,11 +25,11 @@ const REASONS: [&str; 8] = [
     "wrong colour",
 ];
 
-async fn grid(pool: &PgPool, filter: &JobFilter, place: GridPageRequest) -> DeadLetterGrid {
-    insight::store::dead_letters::grid(pool, Scope::AllApps, filter, place).await.unwrap().unwrap()
+async fn grid(pool: &PgPool, filter: &JobFilter, position: GridPageRequest) -> DeadLetterGrid {
+    insight::store::dead_letters::grid(pool, Scope::AllApps, filter, position).await.unwrap().unwrap()
 }
 
-/// As many as the list holds.
+/// Number of dead letters in the list.
 async fn listed(pool: &PgPool, filter: &JobFilter) -> i64 {
     let page = PageRequest { limit: 500, after: None };
     i64::try_from(
@@ -38,7 +38,7 @@ async fn listed(pool: &PgPool, filter: &JobFilter) -> i64 {
     .unwrap()
 }
 
-fn just(filter: &JobFilter, integration_id: Option<IntegrationId>, cause: Option<CauseId>) -> JobFilter {
+fn narrowed(filter: &JobFilter, integration_id: Option<IntegrationId>, cause: Option<CauseId>) -> JobFilter {
     JobFilter {
         integration_id: integration_id.or(filter.integration_id),
         fingerprint: cause.map(|cause| cause.to_string()).or(filter.fingerprint.clone()),
@@ -46,17 +46,16 @@ fn just(filter: &JobFilter, integration_id: Option<IntegrationId>, cause: Option
     }
 }
 
-/// Every number of the grid is that of the list it leads to.
-async fn is_that_of_the_lists(pool: &PgPool, filter: &JobFilter) -> DeadLetterGrid {
+async fn grid_that_equals_its_lists(pool: &PgPool, filter: &JobFilter) -> DeadLetterGrid {
     let grid = grid(pool, filter, GridPageRequest::default()).await;
     assert_eq!(grid.total, listed(pool, filter).await, "{filter:?}");
     for cause in &grid.causes {
-        assert_eq!(cause.total, listed(pool, &just(filter, None, Some(cause.cause))).await);
+        assert_eq!(cause.total, listed(pool, &narrowed(filter, None, Some(cause.cause))).await);
     }
     for row in &grid.rows {
-        assert_eq!(row.total, listed(pool, &just(filter, Some(row.integration_id), None)).await);
+        assert_eq!(row.total, listed(pool, &narrowed(filter, Some(row.integration_id), None)).await);
         for (count, cause) in row.counts.iter().zip(&grid.causes) {
-            let own = just(filter, Some(row.integration_id), Some(cause.cause));
+            let own = narrowed(filter, Some(row.integration_id), Some(cause.cause));
             assert_eq!(*count, listed(pool, &own).await, "{own:?}");
         }
     }
@@ -64,17 +63,17 @@ async fn is_that_of_the_lists(pool: &PgPool, filter: &JobFilter) -> DeadLetterGr
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn each_number_is_that_of_the_list_it_leads_to(pool: PgPool) {
+async fn each_number_equals_that_of_the_list_it_links_to(pool: PgPool) {
     let failing = Failing::new(&pool).await;
     let (one, other) = (failing.world.lane().await, failing.world.lane().await);
     for (lane, reason, n) in [(one, 0, 3), (one, 1, 1), (other, 1, 4)] {
         failing.fail(lane, n, &because(REASONS[reason], given_up())).await;
     }
     let everything = JobFilter::default();
-    // What is not added up yet counts as what is.
-    let before = is_that_of_the_lists(&pool, &everything).await;
+    // Deltas that are not folded yet count too.
+    let before = grid_that_equals_its_lists(&pool, &everything).await;
     while failures::fold(&pool, failing.term).await.unwrap() > 0 {}
-    let grid = is_that_of_the_lists(&pool, &everything).await;
+    let grid = grid_that_equals_its_lists(&pool, &everything).await;
     assert_eq!(grid, before);
     let totals: Vec<_> =
         grid.causes.iter().map(|cause| (cause.error.contains(REASONS[1]), cause.total)).collect();
@@ -89,11 +88,11 @@ async fn each_number_is_that_of_the_list_it_leads_to(pool: PgPool) {
         JobFilter { app_id: Some(failing.world.app_id), ..everything.clone() },
         JobFilter { app_id: Some(AppId::generate()), ..everything.clone() },
         JobFilter { fingerprint, ..everything.clone() },
-        // Counted, not kept.
+        // These are counted from the rows, because there are no counters for them.
         JobFilter { error: Some("DOOR".to_owned()), ..everything.clone() },
         JobFilter { job_type: Some("no such".to_owned()), ..everything.clone() },
     ] {
-        is_that_of_the_lists(&pool, &filter).await;
+        grid_that_equals_its_lists(&pool, &filter).await;
     }
     let foreign = Scope::App(AppId::generate());
     let none = insight::store::dead_letters::grid(&pool, foreign, &everything, GridPageRequest::default())
@@ -104,13 +103,13 @@ async fn each_number_is_that_of_the_list_it_leads_to(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_has_no_room_is_counted_and_reached(pool: PgPool) {
+async fn what_does_not_fit_is_counted_and_reached_by_paging(pool: PgPool) {
     let failing = Failing::new(&pool).await;
     for reason in REASONS {
         let lane = failing.world.lane().await;
         failing.fail(lane, 1, &because(reason, given_up())).await;
     }
-    // One cause everywhere: as many have as much, so that the id decides.
+    // One cause everywhere: many integrations have the same count, so the id decides the order.
     for _ in 0..16 {
         let lane = failing.world.lane().await;
         failing.fail(lane, 1, &because(REASONS[0], given_up())).await;
@@ -121,19 +120,19 @@ async fn what_has_no_room_is_counted_and_reached(pool: PgPool) {
     assert_eq!((first.total, first.causes[0].total, first.other_causes()), (24, 17, 2));
     assert_eq!(first.other_integrations().iter().sum::<i64>(), 4);
 
-    // Both ways to the end: every cell once.
+    // Page in both directions to the end: every cell occurs once.
     let mut cells = BTreeMap::new();
-    let mut place = GridPageRequest::default();
+    let mut position = GridPageRequest::default();
     loop {
-        let page = grid(&pool, &JobFilter::default(), place).await;
+        let page = grid(&pool, &JobFilter::default(), position).await;
         for row in &page.rows {
             for (count, cause) in row.counts.iter().zip(&page.causes) {
                 let seen = cells.insert((row.integration_id, cause.cause), *count);
-                assert_eq!(seen, None, "met twice");
+                assert_eq!(seen, None, "seen twice");
             }
         }
-        place = match (page.next_integrations, page.next_causes) {
-            (Some(next), _) => GridPageRequest { integrations_after: Some(next), ..place },
+        position = match (page.next_integrations, page.next_causes) {
+            (Some(next), _) => GridPageRequest { integrations_after: Some(next), ..position },
             (None, Some(next)) => GridPageRequest { causes_after: Some(next), integrations_after: None },
             (None, None) => break,
         };

@@ -38,13 +38,13 @@ async fn a_key_runs_in_order_one_at_a_time_and_a_waiting_head_keeps_it(pool: PgP
     world.finish(&[end(&held[0], sent())]).await;
     let held = claim().await;
     assert_eq!(held.iter().map(|job| job.id).collect::<Vec<_>>(), [ids[1]]);
-    // A dead letter lets the next one go, a cancel too.
+    // A dead letter frees the key for the next job, and so does a cancel.
     world.finish(&[end(&held[0], given_up())]).await;
     let later = world.accept(&[of(&world, lane, "k")]).await[0].id;
     world.cancel(ids[3]).await.unwrap();
     let held = claim().await;
     assert_eq!(held.iter().map(|job| job.id).collect::<Vec<_>>(), [later]);
-    // What is requeued goes to the end of the line.
+    // A requeued job goes to the end of the line.
     world.requeue(ids[1]).await.unwrap();
     assert_eq!(claim().await.len(), 0);
     world.finish(&[end(&held[0], sent())]).await;
@@ -86,9 +86,9 @@ async fn many_claimers_keep_the_order_of_every_key(pool: PgPool) {
     world.must_be_sound().await;
 }
 
-/// A job of the key `k` that stands in `ready` twice, under two ranks: a change of another key was folded into it, and made it more urgent, while
-/// the one before it ended and let it in. (A fold of its own key waits for that.) The head of another line is looked at again whenever
-/// somebody leaves that line.
+/// A job of the key `k` that is in `ready` twice, under two ranks: a change without a key was folded into it and made it more urgent while the
+/// job before it ended and made it the head. (A fold of its own key would wait for that.) The cancel of the job behind it enters the head again,
+/// as whenever a job leaves a line.
 async fn twice_ready(world: &World, lane: IntegrationId, worker: WorkerId) -> JobId {
     let change = |priority, key: Option<&str>| JobSpec {
         deduplication_id: Some("x".into()),
@@ -120,12 +120,12 @@ async fn a_job_that_is_ready_twice_begins_once(pool: PgPool) {
     let held = world.claim(worker, 10).await;
     assert_eq!(held.iter().map(|job| (job.id, job.attempt)).collect::<Vec<_>>(), [(id, 1)]);
     world.must_be_sound().await;
-    // The claim may leave the other entry to the next one: it has changed the job's row by then.
+    // The claim may leave the other entry to the next claim, because it has changed the job's row by then.
     assert_eq!(world.claim(worker, 10).await.len(), 0);
     assert_eq!(world.number(entries).await, 0);
     world.finish(&[end(&held[0], sent())]).await;
 
-    // The other one is met while it runs, waits for its retry, has ended, or was called off.
+    // The other entry is claimed while the job runs, waits for its retry, has ended, or was cancelled.
     for ending in [None, Some(retried(Duration::from_secs(60))), Some(retried(Duration::ZERO)), Some(sent())]
     {
         let id = twice_ready(&world, lane, worker).await;

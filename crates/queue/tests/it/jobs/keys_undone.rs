@@ -1,4 +1,4 @@
-//! A job that comes back into the line of its serialize key stands behind who is there, however it comes back.
+//! A job that returns to the line of its serialize key goes behind the jobs that are there, however it returns.
 
 use crate::support::{World, end, retried, sent, until};
 use insight::store::explain;
@@ -23,20 +23,20 @@ use queue::{
 use sqlx::PgPool;
 use std::time::Duration;
 
-/// Where A of a key stood when it was cancelled.
+/// The state of job A when it was cancelled.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Stood {
+enum StateBefore {
     Retried { wait: Duration },
     Processing,
 }
 
-const STOOD: [Stood; 3] = [
-    Stood::Retried { wait: Duration::ZERO },
-    Stood::Retried { wait: Duration::from_secs(3_600) },
-    Stood::Processing,
+const STATES_BEFORE: [StateBefore; 3] = [
+    StateBefore::Retried { wait: Duration::ZERO },
+    StateBefore::Retried { wait: Duration::from_secs(3_600) },
+    StateBefore::Processing,
 ];
 
-/// A of the key `k` was cancelled and that was undone, B of the key is being processed meanwhile, and C came last.
+/// Jobs of the key `k`: A was cancelled and that was undone, B is being processed meanwhile, and C came last.
 struct Line {
     world: World,
     worker: WorkerId,
@@ -54,7 +54,7 @@ fn operator(world: &World) -> Actor {
     }
 }
 
-/// Does it at once to one job.
+/// Applies a bulk action to one job, without hold.
 async fn in_bulk(world: &World, action: BulkAction, id: JobId) -> OperationId {
     let new = NewBulk {
         action,
@@ -85,28 +85,28 @@ async fn undo(world: &World, operation: OperationId) {
 }
 
 impl Line {
-    async fn new(pool: &PgPool, stood: Stood) -> Self {
+    async fn new(pool: &PgPool, before: StateBefore) -> Self {
         let world = World::new(pool).await;
         let (lane, worker) = (world.lane().await, world.worker().await);
         let a = accept(&world, lane).await;
         let held = world.claim(worker, 1).await;
-        if let Stood::Retried { wait } = stood {
+        if let StateBefore::Retried { wait } = before {
             world.finish(&[end(&held[0], retried(wait))]).await;
         }
         accept(&world, lane).await;
         let operation = in_bulk(&world, BulkAction::Cancel, a).await;
-        if stood == Stood::Processing {
+        if before == StateBefore::Processing {
             world.finish(&[end(&held[0], Ending::Cancelled { why: "cancelled" })]).await;
         }
-        let b = world.claim(worker, 10).await.into_iter().next().expect("B is the first now");
+        let b = world.claim(worker, 10).await.into_iter().next().expect("B is the head now");
         undo(&world, operation).await;
         let c = accept(&world, lane).await;
         let job = world.get(a).await.job;
-        assert!(matches!(job.status, JobStatus::ToBeRetried | JobStatus::Retrying), "{stood:?}: {job:?}");
+        assert!(matches!(job.status, JobStatus::ToBeRetried | JobStatus::Retrying), "{before:?}: {job:?}");
         Self { world, worker, a, b, c }
     }
 
-    /// The next jobs that can be claimed, ended; none while one of the key is being processed.
+    /// Claims and completes the next jobs; none while one of the key is being processed.
     async fn next(&self) -> Vec<JobId> {
         self.world.must_be_sound().await;
         let claimed = self.world.claim(self.worker, 10).await;
@@ -126,29 +126,29 @@ async fn accept(world: &World, lane: IntegrationId) -> JobId {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn one_whose_cancel_was_undone_goes_when_its_turn_comes(pool: PgPool) {
-    for stood in STOOD {
-        let line = Line::new(&pool, stood).await;
+async fn a_job_whose_cancel_was_undone_runs_when_its_turn_comes(pool: PgPool) {
+    for before in STATES_BEFORE {
+        let line = Line::new(&pool, before).await;
         assert!(line.reasons().await.contains(&ReasonCode::BehindSerializeKey));
-        assert!(line.next().await.is_empty(), "{stood:?}: beside B");
+        assert!(line.next().await.is_empty(), "{before:?}: while B is processed");
         line.world.finish(&[end(&line.b, sent())]).await;
         line.world.must_be_sound().await;
-        if let Stood::Retried { wait: Duration::ZERO } | Stood::Processing = stood {
+        if let StateBefore::Retried { wait: Duration::ZERO } | StateBefore::Processing = before {
             assert_eq!(line.reasons().await, [ReasonCode::NextInLine]);
         } else {
             assert_eq!(line.reasons().await, [ReasonCode::WaitingRetry]);
-            assert!(line.next().await.is_empty(), "its wait keeps the key");
+            assert!(line.next().await.is_empty(), "the key waits for its retry");
             line.world.let_time_pass().await;
         }
-        assert_eq!((line.next().await, line.next().await), (vec![line.a], vec![line.c]), "{stood:?}");
+        assert_eq!((line.next().await, line.next().await), (vec![line.a], vec![line.c]), "{before:?}");
     }
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn one_that_is_requeued_behind_the_head_of_its_key_waits_for_it(pool: PgPool) {
-    for stood in STOOD {
+async fn a_job_requeued_behind_the_head_of_its_key_waits_for_it(pool: PgPool) {
+    for before in STATES_BEFORE {
         for is_bulk in [false, true] {
-            let line = Line::new(&pool, stood).await;
+            let line = Line::new(&pool, before).await;
             if is_bulk {
                 in_bulk(&line.world, BulkAction::Requeue, line.a).await;
             } else {
@@ -156,16 +156,16 @@ async fn one_that_is_requeued_behind_the_head_of_its_key_waits_for_it(pool: PgPo
             }
             let job = line.world.get(line.a).await.job;
             assert_eq!((job.status, job.attempt), (JobStatus::Pending, 0));
-            assert!(line.next().await.is_empty(), "{stood:?}: beside B");
+            assert!(line.next().await.is_empty(), "{before:?}: while B is processed");
             line.world.finish(&[end(&line.b, sent())]).await;
-            assert_eq!((line.next().await, line.next().await), (vec![line.a], vec![line.c]), "{stood:?}");
+            assert_eq!((line.next().await, line.next().await), (vec![line.a], vec![line.c]), "{before:?}");
         }
     }
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_requeue_that_is_undone_leaves_it_its_place_and_its_wait(pool: PgPool) {
-    let line = Line::new(&pool, Stood::Retried { wait: Duration::from_secs(3_600) }).await;
+async fn undoing_a_requeue_restores_its_place_and_its_wait(pool: PgPool) {
+    let line = Line::new(&pool, StateBefore::Retried { wait: Duration::from_secs(3_600) }).await;
     let operation = in_bulk(&line.world, BulkAction::Requeue, line.a).await;
     undo(&line.world, operation).await;
     assert_eq!(line.reasons().await, [ReasonCode::WaitingRetry, ReasonCode::BehindSerializeKey]);
@@ -175,10 +175,10 @@ async fn a_requeue_that_is_undone_leaves_it_its_place_and_its_wait(pool: PgPool)
     assert_eq!((line.next().await, line.next().await), (vec![line.a], vec![line.c]));
 }
 
-/// It became the first while the requeue was under way: what let it in knew of its wait alone.
+/// The statement that makes it the head sees only the retry wait, because the requeue is not committed yet.
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn one_that_becomes_the_head_while_it_is_requeued_does_not_wait_for_its_retry(pool: PgPool) {
-    let line = Line::new(&pool, Stood::Retried { wait: Duration::from_secs(3_600) }).await;
+async fn a_job_that_becomes_the_head_while_it_is_requeued_does_not_wait_for_its_retry(pool: PgPool) {
+    let line = Line::new(&pool, StateBefore::Retried { wait: Duration::from_secs(3_600) }).await;
     let mut requeue = pool.begin().await.unwrap();
     jobs::requeue(&mut requeue, Scope::AllApps, line.a).await.unwrap();
     let ends = [end(&line.b, sent())];

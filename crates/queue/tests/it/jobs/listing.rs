@@ -1,4 +1,4 @@
-//! Lists show every job, wherever its row lies, newest first.
+//! Lists show every job, whichever table it is in, newest first.
 
 use crate::support::{World, end, given_up, retried, sent};
 use insight::store::job_lists;
@@ -57,11 +57,11 @@ async fn every_state_and_every_filter_finds_its_jobs(pool: PgPool) {
         .await;
     let successor = world.accept(&[spec("runs")]).await[0].id;
     let fresh = world.accept(&[JobSpec { job_type: "index".into(), ..spec("fresh") }]).await[0].id;
-    let off = world.accept(&[spec("off")]).await[0].id;
-    world.cancel(off).await.unwrap();
+    let cancelled = world.accept(&[spec("off")]).await[0].id;
+    world.cancel(cancelled).await.unwrap();
 
     let mut all = made.clone();
-    all.extend([successor, fresh, off]);
+    all.extend([successor, fresh, cancelled]);
     all.sort();
     all.reverse();
     assert_eq!(ids(&pool, JobFilter::default()).await, all);
@@ -72,7 +72,7 @@ async fn every_state_and_every_filter_finds_its_jobs(pool: PgPool) {
         (JobStatus::Retrying, vec![made[3]]),
         (JobStatus::Completed, vec![made[0]]),
         (JobStatus::Failed, vec![made[1]]),
-        (JobStatus::Cancelled, vec![off]),
+        (JobStatus::Cancelled, vec![cancelled]),
     ] {
         assert_eq!(
             ids(&pool, JobFilter { status: Some(status), ..Default::default() }).await,
@@ -88,7 +88,7 @@ async fn every_state_and_every_filter_finds_its_jobs(pool: PgPool) {
             JobFilter { record_id: text("due"), record_type: text("product"), ..Default::default() },
             vec![made[3]],
         ),
-        (JobFilter { attempt: Some(0), ..Default::default() }, vec![off, fresh, successor]),
+        (JobFilter { attempt: Some(0), ..Default::default() }, vec![cancelled, fresh, successor]),
         (
             JobFilter { attempt: Some(1), status: Some(JobStatus::ToBeRetried), ..Default::default() },
             vec![made[2]],
@@ -100,7 +100,7 @@ async fn every_state_and_every_filter_finds_its_jobs(pool: PgPool) {
         ),
         (
             JobFilter { attempt_max: Some(0), integration_id: Some(lane), ..Default::default() },
-            vec![off, fresh, successor],
+            vec![cancelled, fresh, successor],
         ),
         (
             JobFilter {
@@ -131,7 +131,7 @@ async fn every_state_and_every_filter_finds_its_jobs(pool: PgPool) {
             JobFilter { max_age: "1h".parse().ok(), job_type: text("index"), ..Default::default() },
             vec![fresh],
         ),
-        (JobFilter { finished_after: Some(begin), ..Default::default() }, vec![off, made[1], made[0]]),
+        (JobFilter { finished_after: Some(begin), ..Default::default() }, vec![cancelled, made[1], made[0]]),
         (JobFilter { finished_before: Some(begin), ..Default::default() }, vec![]),
         (
             JobFilter {
@@ -175,7 +175,7 @@ async fn every_state_and_every_filter_finds_its_jobs(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_payload_is_searched_by_path_wherever_the_job_lies(pool: PgPool) {
+async fn a_payload_is_searched_by_path_in_every_table(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
     let worker = world.worker().await;
@@ -205,22 +205,22 @@ async fn a_payload_is_searched_by_path_wherever_the_job_lies(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_filter_without_an_index_is_refused_with_what_makes_it_cheap(pool: PgPool) {
+async fn a_filter_without_an_index_is_refused_and_the_error_names_one_that_helps(pool: PgPool) {
     let list = async |filter: JobFilter| {
         job_lists::list(&pool, Scope::AllApps, &filter, PageRequest::default())
             .await
             .map(|page| page.items.len())
     };
     let by_answer = JobFilter { response_status: "503".parse().ok(), ..Default::default() };
-    let Err(QueueError::Invalid(faults)) = list(by_answer.clone()).await else { panic!("it was looked for") };
+    let Err(QueueError::Invalid(faults)) = list(by_answer.clone()).await else { panic!("it was accepted") };
     assert_eq!(faults.0[0].pointer, "response_status");
     assert!(faults.0[0].detail.contains("integration_id"), "{faults}");
-    let beside = JobFilter { status: Some(JobStatus::Failed), ..by_answer };
-    assert_eq!(list(beside).await.unwrap(), 0);
+    let with_status = JobFilter { status: Some(JobStatus::Failed), ..by_answer };
+    assert_eq!(list(with_status).await.unwrap(), 0);
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_matches_is_counted_in_the_scope_of_list_and_actions(pool: PgPool) {
+async fn matches_are_counted_as_list_and_actions_select_them(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
     let worker = world.worker().await;
@@ -236,19 +236,19 @@ async fn what_matches_is_counted_in_the_scope_of_list_and_actions(pool: PgPool) 
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn names_are_read_at_the_call_and_in_scope_only(pool: PgPool) {
+async fn names_are_read_at_the_call_and_within_the_scope(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
     let gone = model::id::IntegrationId::generate();
     let names = insight::store::stats::names(&pool, Scope::AllApps, &[lane, gone], None).await.unwrap();
-    assert_eq!(names.len(), 1, "what is gone has no name");
+    assert_eq!(names.len(), 1, "a deleted integration has no name");
     assert_eq!((names[&lane].name.as_str(), names[&lane].app_name.as_str()), ("Search", "Shop"));
     let foreign = Scope::App(AppId::generate());
     assert!(insight::store::stats::names(&pool, foreign, &[lane], None).await.unwrap().is_empty());
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn pages_meet_without_gap_or_overlap(pool: PgPool) {
+async fn pages_have_no_gap_and_no_overlap(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
     let worker = world.worker().await;

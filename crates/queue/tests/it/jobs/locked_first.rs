@@ -1,11 +1,11 @@
-//! A lane whose first jobs somebody else holds gives what stands behind them.
+//! A lane whose first jobs are locked by another transaction gives the jobs behind them.
 
 use crate::support::World;
 use model::id::{IntegrationId, JobId, WorkerId};
 use queue::store::jobs::{self, JobSpec};
 use sqlx::{PgPool, Postgres, Transaction};
 
-/// Jobs of one lane that can be folded into, in the order in which they are claimed.
+/// Accepts jobs of a lane that can be folded into; in the order in which they are claimed.
 async fn foldable(world: &World, lane: IntegrationId, count: usize) -> Vec<JobId> {
     let specs: Vec<JobSpec> = (0..count).map(|n| spec(world, lane, n)).collect();
     world.accept(&specs).await.into_iter().map(|job| job.id).collect()
@@ -20,7 +20,7 @@ async fn claim(world: &World, worker: WorkerId, wanted: usize) -> Vec<JobId> {
 }
 
 /// A producer that folds into the first jobs of a lane and does not commit.
-async fn hold_first(world: &World, lane: IntegrationId, count: usize) -> Transaction<'static, Postgres> {
+async fn lock_first(world: &World, lane: IntegrationId, count: usize) -> Transaction<'static, Postgres> {
     let mut producer = world.pool.begin().await.unwrap();
     let specs: Vec<JobSpec> = (0..count).map(|n| spec(world, lane, n)).collect();
     jobs::enqueue(&mut producer, &specs).await.unwrap();
@@ -28,12 +28,12 @@ async fn hold_first(world: &World, lane: IntegrationId, count: usize) -> Transac
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn claims_of_one_job_pass_over_the_first_that_is_held(pool: PgPool) {
+async fn claims_of_one_job_pass_over_a_locked_first_one(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
     let worker = world.worker().await;
     let ids = foldable(&world, lane, 3).await;
-    let producer = hold_first(&world, lane, 1).await;
+    let producer = lock_first(&world, lane, 1).await;
     for expected in &ids[1..] {
         assert_eq!(claim(&world, worker, 1).await, [*expected]);
     }
@@ -44,12 +44,12 @@ async fn claims_of_one_job_pass_over_the_first_that_is_held(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn claims_of_one_job_pass_over_hundreds_that_are_held(pool: PgPool) {
+async fn claims_of_one_job_pass_over_hundreds_of_locked_ones(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
     let worker = world.worker().await;
     let ids = foldable(&world, lane, 802).await;
-    let _producer = hold_first(&world, lane, 800).await;
+    let _producer = lock_first(&world, lane, 800).await;
     for expected in &ids[800..] {
         assert_eq!(claim(&world, worker, 1).await, [*expected]);
     }
@@ -58,7 +58,7 @@ async fn claims_of_one_job_pass_over_hundreds_that_are_held(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn each_of_several_lanes_gives_its_share_although_the_first_of_one_is_held(pool: PgPool) {
+async fn each_lane_gives_its_share_although_the_first_job_of_one_is_locked(pool: PgPool) {
     let world = World::new(&pool).await;
     let worker = world.worker().await;
     let mut of_lanes = Vec::new();
@@ -66,7 +66,7 @@ async fn each_of_several_lanes_gives_its_share_although_the_first_of_one_is_held
         let lane = world.lane().await;
         of_lanes.push((lane, foldable(&world, lane, 3).await));
     }
-    let _producer = hold_first(&world, of_lanes[1].0, 1).await;
+    let _producer = lock_first(&world, of_lanes[1].0, 1).await;
     let mut claimed = claim(&world, worker, 3).await;
     let mut expected = vec![of_lanes[0].1[0], of_lanes[1].1[1], of_lanes[2].1[0]];
     claimed.sort_unstable();
@@ -76,12 +76,12 @@ async fn each_of_several_lanes_gives_its_share_although_the_first_of_one_is_held
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_is_given_instead_is_never_more_than_the_lane_may_run(pool: PgPool) {
+async fn replacements_for_locked_jobs_never_exceed_the_lanes_concurrency(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane_with(10, None).await;
     let worker = world.worker().await;
     let ids = foldable(&world, lane, 40).await;
-    let _producer = hold_first(&world, lane, 6).await;
+    let _producer = lock_first(&world, lane, 6).await;
     let claimed = claim(&world, worker, 30).await;
     assert_eq!(claimed, ids[6..16], "ten at once, and in their order");
     assert!(world.claim(worker, 30).await.is_empty(), "its cap is full");

@@ -1,4 +1,4 @@
-//! Jobs of workers that vanished.
+//! Jobs of lost workers.
 
 use crate::support::{World, by_id, end, given_up, retried, sent};
 use chrono::DateTime;
@@ -7,7 +7,7 @@ use queue::store::jobs::{self, Applied, Ending, Recovered};
 use sqlx::PgPool;
 use std::time::Duration;
 
-/// Whose handlers may be what ends its processes.
+/// A program whose own handlers may be what kills its processes.
 const PROGRAM: &str = "shop";
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
@@ -18,7 +18,7 @@ async fn a_lost_worker_is_swept_and_its_late_result_refused(pool: PgPool) {
     let ids = world.accept_plain(lane, 3).await;
     let of_dead = world.claim(dead, 2).await;
     let of_alive = world.claim(alive, 1).await;
-    assert_eq!(world.sweep().await, Recovered::default(), "both leases hold");
+    assert_eq!(world.sweep().await, Recovered::default(), "both leases are valid");
     world.finish(&[end(&of_dead[1], sent())]).await;
     world.kill(dead).await;
     assert_eq!(world.sweep().await, Recovered { returned: 1, ..Recovered::default() });
@@ -36,13 +36,13 @@ async fn a_lost_worker_is_swept_and_its_late_result_refused(pool: PgPool) {
     assert_eq!(
         world.finish(&[end(&of_dead[0], given_up())]).await,
         [Applied::LeaseLost],
-        "the job of its successor"
+        "another worker has it now"
     );
     world.must_be_sound().await;
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_job_that_stands_in_two_claims_of_a_lost_worker_is_lost_once(pool: PgPool) {
+async fn a_job_in_two_claims_of_a_lost_worker_is_lost_once(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
     let worker = world.worker().await;
@@ -62,7 +62,7 @@ async fn a_job_that_stands_in_two_claims_of_a_lost_worker_is_lost_once(pool: PgP
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn the_third_lost_lease_leaves_a_doubt_for_later_jobs_of_the_record(pool: PgPool) {
+async fn the_third_lost_lease_makes_the_record_uncertain(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane_of(PROGRAM).await;
     let spec = jobs::JobSpec { record: Some(("product".into(), "1".into())), ..world.spec(lane) };
@@ -81,7 +81,7 @@ async fn the_third_lost_lease_leaves_a_doubt_for_later_jobs_of_the_record(pool: 
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_late_result_counts_until_the_sweep_has_come(pool: PgPool) {
+async fn a_late_result_counts_until_the_job_is_recovered(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
     let worker = world.worker().await;
@@ -94,7 +94,7 @@ async fn a_late_result_counts_until_the_sweep_has_come(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn three_leases_lost_in_a_row_are_a_dead_letter_of_a_program_s_own_jobs(pool: PgPool) {
+async fn three_leases_lost_in_a_row_make_a_programs_own_job_a_dead_letter(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane_of(PROGRAM).await;
     let id = world.accept_plain(lane, 1).await[0];
@@ -107,7 +107,7 @@ async fn three_leases_lost_in_a_row_are_a_dead_letter_of_a_program_s_own_jobs(po
     for _ in 0..2 {
         assert_eq!(lose().await, Recovered { returned: 1, ..Recovered::default() });
     }
-    // An attempt that fails by itself ends the row of losses.
+    // An attempt that fails by itself resets the count.
     let worker = world.worker().await;
     let held = world.claim_for(PROGRAM, worker).await;
     world.finish(&[end(&held[0], retried(Duration::ZERO))]).await;
@@ -123,7 +123,7 @@ async fn three_leases_lost_in_a_row_are_a_dead_letter_of_a_program_s_own_jobs(po
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_delivery_whose_workers_are_killed_again_and_again_goes_back_each_time(pool: PgPool) {
+async fn a_delivery_whose_workers_are_killed_repeatedly_is_recovered_each_time(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
     let fresh = world.accept_plain(lane, 1).await[0];
@@ -145,7 +145,7 @@ async fn a_delivery_whose_workers_are_killed_again_and_again_goes_back_each_time
         world.kill(worker).await;
         assert_eq!(world.sweep().await, Recovered { returned: 3, ..Recovered::default() });
         world.must_be_sound().await;
-        // From the third on they wait.
+        // From the third time on they wait before the next attempt.
         let waits =
             world.number("select count(*) from headgate.waiting where due_at > clock_timestamp()").await;
         assert_eq!(waits, if lost < 3 { 0 } else { 3 }, "{lost}");

@@ -1,4 +1,4 @@
-//! Many lanes: those without work sleep, the others take turns.
+//! With many lanes, those without work sleep and the others take turns.
 
 use crate::support::{World, end, sent};
 use model::id::IntegrationId;
@@ -9,7 +9,7 @@ use queue::store::{
 use sqlx::PgPool;
 use std::collections::HashMap;
 
-/// It has not been woken for a while.
+/// As if the lane had not been woken for a while.
 async fn let_rest(pool: &PgPool, lane: IntegrationId) {
     sqlx::query("update headgate.lanes set woken_at = clock_timestamp() - interval '10 seconds' where integration_id = $1")
         .bind(lane)
@@ -43,7 +43,7 @@ async fn a_lane_without_work_sleeps_until_its_next_job(pool: PgPool) {
     assert!(!is_asleep(&pool, lane).await);
     world.finish(&[end(&held[0], sent())]).await;
 
-    // One that falls due wakes it too.
+    // A job that falls due wakes it too.
     let later = chrono::Utc::now() + chrono::TimeDelta::hours(1);
     let scheduled = world.accept(&[JobSpec { run_at: Some(later), ..world.spec(lane) }]).await[0].id;
     let_rest(&pool, lane).await;
@@ -61,7 +61,7 @@ async fn a_job_that_is_committed_late_does_not_find_its_lane_asleep(pool: PgPool
     let_rest(&pool, lane).await;
     let mut transaction = pool.begin().await.unwrap();
     queue::store::jobs::enqueue(&mut transaction, &[world.spec(lane)]).await.unwrap();
-    // Nothing to be seen yet: it falls asleep.
+    // The job is not visible yet: the lane falls asleep.
     assert_eq!(world.claim(worker, 5).await.len(), 0);
     assert!(is_asleep(&pool, lane).await);
     transaction.commit().await.unwrap();
@@ -70,7 +70,7 @@ async fn a_job_that_is_committed_late_does_not_find_its_lane_asleep(pool: PgPool
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn whoever_makes_jobs_keeps_nobody_from_changing_their_lanes(pool: PgPool) {
+async fn enqueuing_does_not_lock_the_lane(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
     sqlx::raw_sql("update headgate.lanes set is_asleep = true, woken_at = woken_at - interval '1 minute'")
@@ -107,7 +107,7 @@ async fn a_lane_whose_next_job_is_locked_does_not_keep_the_others_waiting(pool: 
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_goes_beyond_a_lane_s_share_is_asked_of_the_others(pool: PgPool) {
+async fn what_exceeds_a_lanes_share_is_claimed_from_the_others(pool: PgPool) {
     let world = World::new(&pool).await;
     let worker_id = world.worker().await;
     let (busy, idle) = (world.lane_with(1_000, None).await, world.lane_with(1_000, None).await);
@@ -126,7 +126,7 @@ async fn what_goes_beyond_a_lane_s_share_is_asked_of_the_others(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_lane_that_sleeps_over_its_work_is_woken(pool: PgPool) {
+async fn a_lane_that_sleeps_although_it_has_work_is_woken(pool: PgPool) {
     let world = World::new(&pool).await;
     let worker = world.worker().await;
     let (lane, idle) = (world.lane().await, world.lane().await);
@@ -148,7 +148,7 @@ async fn hundreds_of_lanes_take_turns_and_urgent_work_goes_first(pool: PgPool) {
     }
     let specs: Vec<JobSpec> = lanes.iter().flat_map(|lane| [world.spec(*lane), world.spec(*lane)]).collect();
     world.accept(&specs).await;
-    // A claim of ten looks at 64 lanes.
+    // A claim of ten jobs considers 64 lanes.
     let mut served: HashMap<IntegrationId, usize> = HashMap::new();
     for _ in 0..20 {
         for job in world.claim(worker, 10).await {
@@ -177,7 +177,7 @@ async fn a_lane_with_much_work_fills_what_the_others_leave(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn all_of_a_lane_s_urgent_work_goes_before_others_everyday_work(pool: PgPool) {
+async fn all_urgent_work_of_a_lane_goes_before_the_normal_work_of_others(pool: PgPool) {
     let world = World::new(&pool).await;
     let worker = world.worker().await;
     let (urgent, plain) = (world.lane_with(1_000, None).await, world.lane_with(1_000, None).await);

@@ -1,4 +1,4 @@
-//! Who reads errors masked finds them by what they read: a guess at a masked value finds nothing, be it the whole value or a piece.
+//! People who see errors masked can search only what they see: a guess at a masked value, whole or in part, finds nothing.
 
 use crate::support::{World, end, given_up, retried};
 use insight::store::job_lists;
@@ -11,7 +11,7 @@ use model::{
 use sqlx::PgPool;
 use std::time::Duration;
 
-/// What of a text is looked through.
+/// The part of a text that is searched.
 async fn searched(pool: &PgPool, text: &str, marked: &[String]) -> String {
     let FirstSecret { suspicion, from_first } = FirstSecret::new(marked);
     let query =
@@ -20,7 +20,7 @@ async fn searched(pool: &PgPool, text: &str, marked: &[String]) -> String {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn no_text_is_looked_through_where_it_is_masked(pool: PgPool) {
+async fn masked_parts_of_a_text_are_not_searched(pool: PgPool) {
     let masking = Masking::new(["e-mail", "customer.größe", "order.*"]);
     let marked = masking.names_in_texts();
     for text in [
@@ -62,12 +62,12 @@ async fn no_text_is_looked_through_where_it_is_masked(pool: PgPool) {
         let searched = searched(&pool, text, &marked).await;
         assert_eq!(searched, text);
     }
-    // So many names that none is told apart.
+    // With so many names every name counts as masked.
     let many: Vec<String> = (0..301).map(|n| format!("name{n}")).collect();
-    for (text, looked_through) in
+    for (text, expected) in
         [("a b: c", "a b:"), ("no Bearer eyJhbGciOi.J9", "no Bearer "), ("a b", "a b")]
     {
-        assert_eq!(searched(&pool, text, &many).await, looked_through);
+        assert_eq!(searched(&pool, text, &many).await, expected);
     }
 }
 

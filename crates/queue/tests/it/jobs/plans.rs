@@ -1,4 +1,4 @@
-//! The hot statements keep to their indexes, also when the statistics were taken while the tables were empty.
+//! The hot statements use their indexes even when statistics were gathered while the tables were empty.
 
 use crate::support::{World, end, retried, sent};
 use insight::store::job_lists;
@@ -9,7 +9,7 @@ use sqlx::{
     postgres::{PgConnectOptions, PgPoolOptions},
 };
 
-/// Tuples read one after the other from a table without an index, so far.
+/// Tuples read by sequential scans of a table so far.
 async fn read_in_sequence(pool: &PgPool, table: &str) -> i64 {
     sqlx::raw_sql("select pg_stat_force_next_flush()").execute(pool).await.unwrap();
     sqlx::query(
@@ -28,7 +28,7 @@ async fn claim_and_finish_read_no_whole_table_on_stale_statistics(
     _: PgPoolOptions,
     options: PgConnectOptions,
 ) {
-    // One session: it keeps its plans, and tells its statistics when it is asked.
+    // One session, which keeps its plans and flushes its statistics on demand.
     let pool = PgPoolOptions::new().max_connections(1).connect_lazy_with(options);
     let world = World::new(&pool).await;
     let lane = world.lane_with(10_000, None).await;
@@ -40,7 +40,7 @@ async fn claim_and_finish_read_no_whole_table_on_stale_statistics(
     .execute(&pool)
     .await
     .unwrap();
-    // Plans are made and kept while there is almost nothing.
+    // Plans are made and cached while the tables are almost empty.
     for _ in 0..8 {
         world.accept_plain(lane, 2).await;
         let held = world.claim(worker, 2).await;

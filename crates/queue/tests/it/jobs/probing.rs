@@ -1,4 +1,4 @@
-//! Rows that are looked up by their key thousands of times a second are found by its index, whatever the statistics say.
+//! Rows that are looked up by key thousands of times a second are found by the key's index, whatever the statistics say.
 
 use crate::support::{World, end, sent, session};
 use sqlx::{
@@ -6,12 +6,12 @@ use sqlx::{
     postgres::{PgConnectOptions, PgPoolOptions},
 };
 
-/// Tables that statements on a job's way probe by a key of one column.
+/// Tables in which the statements of a job's life look rows up by a key of one column.
 const PROBED: [&str; 6] = ["jobs", "ready", "waiting", "failing_jobs", "lanes", "integrations"];
 
-/// Such an index is a rival of the key's where statistics say that there is but one row: reading all of it looks as cheap as finding one.
+/// When statistics say that there is only one row, scanning such an index looks as cheap to the planner as a lookup by the key.
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn no_index_that_always_serves_has_a_key_behind_other_columns(pool: PgPool) {
+async fn no_unconditional_index_has_a_key_behind_other_columns(pool: PgPool) {
     let rivals: Vec<String> = sqlx::query_scalar(
         "with indexes as (
             select i.indrelid, i.indexrelid, i.indisunique and i.indpred is null as is_key, i.indpred is null as always_serves,
@@ -33,7 +33,7 @@ async fn no_index_that_always_serves_has_a_key_behind_other_columns(pool: PgPool
     .unwrap();
     assert!(
         rivals.is_empty(),
-        "give them a predicate that always holds, as jobs_by_integration has: {rivals:?}"
+        "give them a predicate that is always true, as jobs_by_integration has: {rivals:?}"
     );
 }
 

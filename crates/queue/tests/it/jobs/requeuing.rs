@@ -1,4 +1,4 @@
-//! Requeue of many together: the same as of each, in a statement for all.
+//! Requeuing many jobs in one statement has the same result as requeuing each.
 
 use crate::support::{World, by_id, end, given_up, retried};
 use insight::store::operations::{self, BulkStart};
@@ -24,7 +24,7 @@ fn of(ids: &[JobId]) -> NewBulk {
     }
 }
 
-/// Requeues at once; answers matched, changed, skipped.
+/// Requeues without hold; returns matched, changed, skipped.
 pub(super) async fn requeue(world: &World, ids: &[JobId]) -> (i64, i64, i64) {
     let operator = Actor {
         kind: ActorKind::System,
@@ -69,9 +69,9 @@ async fn jobs_of_every_state_come_back_together_or_are_skipped(pool: PgPool) {
     world.cancel(cancelled).await.unwrap();
     ids.extend([retries, cancelled]);
     let pending = world.accept_plain(lane, 1).await[0];
-    let mut asked = ids.clone();
-    asked.extend([pending, foreign, JobId::generate()]);
-    assert_eq!(requeue(&world, &asked).await, (6, 5, 1), "what is pending needs none, the rest is not ours");
+    let mut requested = ids.clone();
+    requested.extend([pending, foreign, JobId::generate()]);
+    assert_eq!(requeue(&world, &requested).await, (6, 5, 1), "a pending job is skipped, foreign and unknown ones do not match");
     for id in &ids {
         let job = world.get(*id).await.job;
         assert_eq!((job.status, job.attempt), (JobStatus::Pending, 0));
@@ -82,7 +82,7 @@ async fn jobs_of_every_state_come_back_together_or_are_skipped(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn live_twins_take_the_work_over_and_the_newest_of_several_comes_back(pool: PgPool) {
+async fn live_duplicates_take_over_the_work_and_the_newest_of_several_dead_ones_comes_back(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
     let worker = world.worker().await;
@@ -139,7 +139,7 @@ async fn keyed_jobs_come_back_in_order_at_the_end_of_their_line(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_loses_a_race_together_is_done_one_by_one(pool: PgPool) {
+async fn jobs_that_lose_a_race_together_are_requeued_one_by_one(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
     let worker = world.worker().await;

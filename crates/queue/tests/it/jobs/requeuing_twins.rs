@@ -1,4 +1,4 @@
-//! What comes back meets a live job of its deduplication id: nothing that was asked for is lost, and nothing newer is undone.
+//! A requeued job meets a live job with its deduplication id: no requested change is lost, and no newer one is undone.
 
 use crate::support::{World, by_id, end, given_up, retried, sent};
 use model::{
@@ -19,7 +19,7 @@ async fn accept(world: &World, spec: JobSpec) -> JobId {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_comes_back_while_an_older_change_is_processed_stands_behind_it(pool: PgPool) {
+async fn a_job_requeued_while_an_older_change_is_processed_becomes_its_successor(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
     let worker = world.worker().await;
@@ -52,7 +52,7 @@ async fn what_comes_back_while_an_older_change_is_processed_stands_behind_it(poo
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_stands_behind_the_one_being_processed_takes_over_all_but_an_older_payload(pool: PgPool) {
+async fn a_successor_takes_over_everything_but_an_older_payload(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
     let worker = world.worker().await;
@@ -65,7 +65,7 @@ async fn what_stands_behind_the_one_being_processed_takes_over_all_but_an_older_
     assert_eq!(world.requeue(older).await.unwrap().id, newer);
     assert_eq!(world.get(older).await.job.outcome, Some(format!("coalesced into {newer}")));
     world.must_be_sound().await;
-    // The other way round: the newer one comes second.
+    // The other way round: the newer one is requeued second.
     world.cancel(newer).await.unwrap();
     assert_eq!(world.requeue(older).await.unwrap().id, older);
     assert_eq!(world.requeue(newer).await.unwrap().id, older);
@@ -77,7 +77,7 @@ async fn what_stands_behind_the_one_being_processed_takes_over_all_but_an_older_
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn an_older_payload_does_not_go_out_after_the_newer_one_that_is_processed(pool: PgPool) {
+async fn an_older_payload_is_not_sent_after_a_newer_one_that_is_processed(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
     let worker = world.worker().await;
@@ -111,7 +111,7 @@ async fn die(world: &World, worker: model::id::WorkerId, spec: JobSpec) -> JobId
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn dead_twins_come_back_alike_together_and_one_by_one(pool: PgPool) {
+async fn dead_duplicates_come_back_the_same_together_and_one_by_one(pool: PgPool) {
     let world = World::new(&pool).await;
     let worker = world.worker().await;
     let mut outcomes = Vec::new();
@@ -154,7 +154,7 @@ async fn dead_twins_come_back_alike_together_and_one_by_one(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_newer_payload_replaces_that_of_one_that_waits(pool: PgPool) {
+async fn a_newer_payload_replaces_that_of_a_waiting_job(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
     let worker = world.worker().await;

@@ -1,4 +1,4 @@
-//! Twice as many rows are twice as much work: nothing in the hot statements goes through pairs.
+//! The work of the hot statements is linear in the rows: none of them compares pairs.
 
 use crate::support::{Touched, World, end, sent, session};
 use model::id::IntegrationId;
@@ -8,7 +8,7 @@ use sqlx::{
     postgres::{PgConnectOptions, PgPoolOptions},
 };
 
-/// From one call of a few to the largest that comes in.
+/// From a small call to the largest that is accepted.
 const SIZES: [usize; 3] = [1_000, 5_000, 40_000];
 
 /// Record changes for several integrations at once, as `POST /events` makes them.
@@ -31,7 +31,7 @@ async fn accept(pool: &PgPool, specs: &[JobSpec]) {
     transaction.commit().await.unwrap();
 }
 
-/// Within a fifth of what a row costs in the smallest call.
+/// The cost per row may exceed that of the smallest call by a fifth.
 fn is_linear(what: &str, touched: &[(usize, Touched)]) {
     let each: Vec<f64> =
         touched.iter().map(|(rows, touched)| touched.handled as f64 / *rows as f64).collect();
@@ -55,13 +55,13 @@ async fn accepting_is_linear_in_rows_on_empty_and_grown_tables_and_stale_statist
         lanes.push(world.lane_with(10_000, None).await);
     }
     lanes.sort_unstable();
-    // What the planner believes of them stays what it is of empty tables.
+    // The planner keeps the statistics of empty tables.
     for table in ["jobs", "ready"] {
         let off =
             format!("alter table headgate.{table} set (autovacuum_enabled = off); analyze headgate.{table}");
         sqlx::raw_sql(sqlx::AssertSqlSafe(off)).execute(&pool).await.unwrap();
     }
-    // Plans are made and kept while there is almost nothing.
+    // Plans are made and cached while the tables are almost empty.
     for round in 0..8 {
         accept(&pool, &changes(&world, &lanes, 100 + round, 10)).await;
     }

@@ -1,4 +1,4 @@
-//! Integrations that pass one limit together: a claim takes no more of all of them than the limit lets go.
+//! Integrations that share a limit: a claim takes no more from all of them together than the limit allows.
 
 use crate::support::World;
 use model::{id::IntegrationId, rate_limit::RateLimit};
@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, HashMap};
 
 const ACCOUNT: &str = "account";
 
-/// A lane that passes these limits.
+/// A lane to which these limits apply.
 async fn lane(world: &World, keys: &[&str]) -> IntegrationId {
     let integration_id = world.lane().await;
     let lane = Lane {
@@ -44,7 +44,7 @@ fn by_lane(claimed: &[ClaimedJob]) -> BTreeMap<IntegrationId, usize> {
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn lanes_of_one_limit_divide_its_slots(pool: PgPool) {
     let world = World::new(&pool).await;
-    // A slot each 96 ms, looked at half a second ahead: 6.
+    // A slot every 96 ms, claimed half a second ahead: 6.
     limit(&world, ACCOUNT, 11, 1).await;
     let mut sharing = Vec::new();
     for _ in 0..4 {
@@ -55,13 +55,13 @@ async fn lanes_of_one_limit_divide_its_slots(pool: PgPool) {
         world.accept_plain(*lane, 20).await;
     }
     let taken = by_lane(&world.claim(world.worker().await, 100).await);
-    assert_eq!(taken[&free], 20, "no limit of its own or of others");
+    assert_eq!(taken[&free], 20, "it has no limit");
     assert_eq!(sharing.iter().map(|lane| taken[lane]).collect::<Vec<_>>(), [2, 2, 2]);
-    assert!(!taken.contains_key(&idle), "who has no work has no part");
+    assert!(!taken.contains_key(&idle), "a lane without work gets no share");
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn where_there_is_one_slot_for_many_each_gets_it_in_turn(pool: PgPool) {
+async fn lanes_that_share_one_slot_get_it_in_turn(pool: PgPool) {
     let world = World::new(&pool).await;
     limit(&world, ACCOUNT, 1, 86_400).await;
     let mut lanes = Vec::new();
@@ -84,7 +84,7 @@ async fn where_there_is_one_slot_for_many_each_gets_it_in_turn(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn the_narrowest_of_several_limits_holds_whoever_shares_it(pool: PgPool) {
+async fn the_narrowest_of_several_limits_applies_whoever_shares_it(pool: PgPool) {
     let world = World::new(&pool).await;
     limit(&world, ACCOUNT, 11, 1).await;
     limit(&world, "its own", 1, 86_400).await;
@@ -100,11 +100,11 @@ async fn the_narrowest_of_several_limits_holds_whoever_shares_it(pool: PgPool) {
         world.accept_plain(lane, 20).await;
     }
     let taken = by_lane(&world.claim(world.worker().await, 100).await);
-    assert_eq!(taken, BTreeMap::from([(narrow, 1), (wide, 3)]), "three each of two, were it not for its own");
+    assert_eq!(taken, BTreeMap::from([(narrow, 1), (wide, 3)]), "half of the six slots each, but the narrow one has a limit of one");
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn whoever_may_take_no_more_leaves_the_slot_to_the_others(pool: PgPool) {
+async fn a_lane_that_may_take_no_more_leaves_the_slot_to_others(pool: PgPool) {
     let world = World::new(&pool).await;
     limit(&world, ACCOUNT, 1, 86_400).await;
     let (full, other, free) =
@@ -112,7 +112,7 @@ async fn whoever_may_take_no_more_leaves_the_slot_to_the_others(pool: PgPool) {
     for lane in [full, other, free] {
         world.accept_plain(lane, 5).await;
     }
-    // The first was served longest ago, but this process holds all that it may of it.
+    // The first lane was served longest ago, but this process already runs as many of its jobs as it may.
     sqlx::query("update headgate.lanes set last_claimed_at = case when integration_id = $1 then now() - interval '1 hour' else now() end")
         .bind(full.0)
         .execute(&pool)

@@ -11,7 +11,7 @@ async fn accept_urgent(world: &World, lane: IntegrationId, count: usize) {
     world.accept(&vec![spec; count]).await;
 }
 
-/// They have waited for two minutes.
+/// As if the jobs had waited for two minutes.
 async fn let_age(pool: &PgPool, ids: &[JobId]) {
     for table in [
         "update headgate.jobs set created_at = created_at - interval '2 minutes' where id = any ($1)",
@@ -22,7 +22,7 @@ async fn let_age(pool: &PgPool, ids: &[JobId]) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn one_in_eight_is_what_has_waited_longest_behind_urgent_work(pool: PgPool) {
+async fn one_job_in_eight_is_the_one_that_has_waited_longest_behind_urgent_work(pool: PgPool) {
     let world = World::new(&pool).await;
     let worker = world.worker().await;
     let lane = world.lane_with(1_000, None).await;
@@ -41,9 +41,9 @@ async fn one_in_eight_is_what_has_waited_longest_behind_urgent_work(pool: PgPool
     oldest.sort();
     let mut of_them = aged.clone();
     of_them.sort();
-    assert_eq!(of_them, oldest, "the oldest of them");
+    assert_eq!(of_them, oldest, "the oldest ones");
 
-    // Among several ranks it is the one whose oldest is oldest, whatever its priority.
+    // Among several ranks the one with the oldest job is chosen, whatever its priority.
     let_age(&pool, &[lowest]).await;
     let_age(&pool, &[lowest]).await;
     assert!(world.claim(worker, 8).await.iter().any(|job| job.id == lowest));
@@ -57,9 +57,9 @@ async fn a_lane_that_gives_one_job_at_a_time_starves_nothing_either(pool: PgPool
     let lane = world.lane_with(1, None).await;
     let patient = world.accept_plain(lane, 1).await;
     let_age(&pool, &patient).await;
-    // One in eight by chance: that none of 250 comes is as likely as 3 in 10^15.
+    // One in eight at random: the probability that none of 250 is chosen is 3 in 10^15.
     for round in 0.. {
-        assert!(round < 250, "it starves");
+        assert!(round < 250, "the aged job starves");
         accept_urgent(&world, lane, 1).await;
         let claimed = world.claim(worker, 1).await;
         assert_eq!(claimed.len(), 1);

@@ -21,7 +21,7 @@ use sqlx::PgPool;
 use std::time::Duration;
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_job_is_called_off_wherever_it_stands(pool: PgPool) {
+async fn a_job_is_cancelled_in_whatever_state_it_is(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
     let worker = world.worker().await;
@@ -43,7 +43,7 @@ async fn a_job_is_called_off_wherever_it_stands(pool: PgPool) {
         ));
         world.must_be_sound().await;
     }
-    // One that runs, when its worker lets go of it.
+    // A running one is cancelled when its worker has stopped.
     assert_eq!(world.cancel(ids[0]).await.unwrap().status, JobStatus::Processing);
     world.finish(&[end(&held[0], Ending::Cancelled { why: "cancelled" })]).await;
     assert_eq!(world.get(ids[0]).await.job.status, JobStatus::Cancelled);
@@ -65,14 +65,14 @@ async fn cancelling_the_running_job_lets_its_successor_run(pool: PgPool) {
     let held = world.claim(worker, 1).await;
     let second = world.accept(&[spec]).await[0].id;
     world.cancel(first).await.unwrap();
-    assert_eq!(world.claim(worker, 1).await.len(), 0, "not beside it");
+    assert_eq!(world.claim(worker, 1).await.len(), 0, "not while it is processed");
     world.finish(&[end(&held[0], Ending::Cancelled { why: "cancelled" })]).await;
     assert_eq!(world.claim(worker, 1).await[0].id, second);
     world.must_be_sound().await;
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_requeued_job_keeps_its_id_and_gets_all_attempts_anew(pool: PgPool) {
+async fn a_requeued_job_keeps_its_id_and_gets_all_attempts_again(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
     let worker = world.worker().await;
@@ -91,7 +91,7 @@ async fn a_requeued_job_keeps_its_id_and_gets_all_attempts_anew(pool: PgPool) {
     assert_eq!(held.len(), 3);
     world.finish(&held.iter().map(|job| end(job, sent())).collect::<Vec<_>>()).await;
     let attempts = world.get(ids[0]).await.attempts;
-    assert_eq!(attempts.len(), 2, "the failed attempt and the good one");
+    assert_eq!(attempts.len(), 2, "the failed attempt and the successful one");
     assert!(matches!(
         world.requeue(ids[0]).await,
         Err(QueueError::WrongState { status: JobStatus::Completed, wanted: "requeued" })
@@ -100,7 +100,7 @@ async fn a_requeued_job_keeps_its_id_and_gets_all_attempts_anew(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_live_twin_takes_the_work_of_a_requeued_job_over(pool: PgPool) {
+async fn a_live_duplicate_takes_over_the_work_of_a_requeued_job(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
     let worker = world.worker().await;
@@ -113,12 +113,12 @@ async fn a_live_twin_takes_the_work_of_a_requeued_job_over(pool: PgPool) {
         } else {
             world.cancel(first).await.unwrap();
         }
-        let twin = world.accept(std::slice::from_ref(&spec)).await[0].id;
-        assert_ne!(first, twin);
-        assert_eq!(world.requeue(first).await.unwrap().id, twin);
+        let duplicate = world.accept(std::slice::from_ref(&spec)).await[0].id;
+        assert_ne!(first, duplicate);
+        assert_eq!(world.requeue(first).await.unwrap().id, duplicate);
         let job = world.get(first).await.job;
         assert_eq!(job.status, JobStatus::Cancelled);
-        assert_eq!(job.outcome, Some(format!("coalesced into {twin}")));
+        assert_eq!(job.outcome, Some(format!("coalesced into {duplicate}")));
         world.must_be_sound().await;
         let held = world.claim(worker, 1).await;
         world.finish(&[end(&held[0], sent())]).await;
@@ -159,7 +159,7 @@ async fn foreign_jobs_and_dead_letters_are_not_found(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn explain_names_what_holds_a_job(pool: PgPool) {
+async fn explain_names_what_a_job_waits_for(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane_with(1, None).await;
     let ids = world.accept_plain(lane, 3).await;
@@ -185,7 +185,7 @@ async fn explain_names_what_holds_a_job(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn workers_of_ours_are_nobody_to_a_job_for_external_ones(pool: PgPool) {
+async fn own_workers_do_not_count_for_a_job_of_external_workers(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
     sqlx::query("update headgate.lanes set is_external = true").execute(&pool).await.unwrap();
@@ -200,7 +200,7 @@ async fn workers_of_ours_are_nobody_to_a_job_for_external_ones(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn finished_jobs_of_a_deleted_app_are_nobodys(pool: PgPool) {
+async fn finished_jobs_of_a_deleted_app_are_not_found(pool: PgPool) {
     let (world, other) = (World::new(&pool).await, World::new(&pool).await);
     let (lane, kept) = (world.lane().await, other.lane().await);
     let id = world.accept_plain(lane, 1).await[0];
@@ -220,7 +220,7 @@ async fn finished_jobs_of_a_deleted_app_are_nobodys(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn jobs_of_a_deleted_integration_are_called_off_with_their_successors(pool: PgPool) {
+async fn jobs_of_a_deleted_integration_are_cancelled_with_their_successors(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
     let worker = world.worker().await;

@@ -1,4 +1,4 @@
-//! No hot statement touches more than it takes, whatever lies in the tables and whatever the planner believes about them.
+//! No hot statement reads more rows than it takes, whatever else is in the tables and whatever the planner believes about them.
 
 use crate::support::{Touched, World, end, given_up, retried, sent, session};
 use model::{
@@ -19,9 +19,9 @@ use sqlx::{
 };
 use std::{collections::HashMap, time::Duration};
 
-/// What lies there besides.
+/// Other jobs in the tables.
 const LIVE: i32 = 100_000;
-/// Jobs a statement takes.
+/// Jobs that a statement takes.
 const TAKEN: usize = 100;
 const LANES: usize = 8;
 /// Jobs of lanes that share no limit.
@@ -40,7 +40,7 @@ impl Crowd {
         for _ in 0..LANES {
             lanes.push(world.lane_with(1_000_000, None).await);
         }
-        // Two of them pass one limit together.
+        // Two of them share a limit.
         let mut connection = pool.acquire().await.unwrap();
         let limit = RateLimit { requests: 1_000_000, per_seconds: 1 };
         lanes::set_limits(&mut connection, &["shared".to_owned()], &[limit]).await.unwrap();
@@ -68,7 +68,7 @@ impl Crowd {
         self.specs(count).into_iter().map(|spec| JobSpec { run_at, ..spec }).collect()
     }
 
-    /// As the engine's client does.
+    /// In a transaction like those of the engine's client.
     async fn accept(&self, specs: &[JobSpec]) {
         let mut transaction = self.world.pool.begin_with(jobs::BEGIN).await.unwrap();
         jobs::enqueue(&mut transaction, specs).await.unwrap();
@@ -95,7 +95,7 @@ impl Crowd {
             .await
             .unwrap();
         assert_eq!(claimer.claim(&claims).await.unwrap().0.len(), FEW);
-        assert_eq!(self.world.number(served).await, 0, "nothing had to be divided");
+        assert_eq!(self.world.number(served).await, 0, "the short claim was enough");
     }
 
     async fn complete(&self, held: &[ClaimedJob]) {
@@ -103,7 +103,7 @@ impl Crowd {
         self.world.finish_as_the_engine_does(&ends).await;
     }
 
-    /// A third each is retried later, retried at once and given up.
+    /// A third of the jobs is retried later, a third is retried at once, a third is given up.
     async fn fail(&self, held: &[ClaimedJob]) {
         let ending = |n| match n % 3 {
             0 => retried(Duration::from_secs(3_600)),
@@ -114,7 +114,7 @@ impl Crowd {
         self.world.finish_as_the_engine_does(&ends).await;
     }
 
-    /// Those that wait longest for their hour are due.
+    /// Makes the first waiting jobs due.
     async fn let_some_be_due(&self, count: usize) {
         sqlx::query(
             "with due as (select job_id from headgate.waiting order by due_at, job_id limit $1),
@@ -130,7 +130,7 @@ impl Crowd {
         .unwrap();
     }
 
-    async fn hold_first(&self, producer: &mut PgConnection, count: usize) {
+    async fn lock_first(&self, producer: &mut PgConnection, count: usize) {
         sqlx::query(
             "select 1 from headgate.jobs where id in (
                 select r.job_id from unnest($1::uuid[]) l (lane)
@@ -146,20 +146,20 @@ impl Crowd {
         .unwrap();
     }
 
-    /// What a claimer does that found too little.
+    /// What a claimer does when it found too few jobs.
     async fn find_next_work(&self) {
         jobs::find_next_work(&self.world.pool, 500, Duration::from_secs(1), None).await.unwrap();
         promotion::wake_forgotten(&self.world.pool).await.unwrap();
     }
 
-    /// As the leader does who wants to know whether there is anything to do.
-    async fn look_for_signs(&self) {
+    /// What the leader does to see whether there is anything to do.
+    async fn check_signs(&self) {
         let mut probing = self.world.pool.begin_with(jobs::BEGIN).await.unwrap();
         let config = EngineConfig::default();
         for service in engine_services(&config).into_iter().chain(insight::services::services(&config)) {
             if let Some(sign) = service.sign() {
-                let asked = AssertSqlSafe(format!("select ({sign})"));
-                sqlx::query_scalar::<_, bool>(asked).fetch_one(&mut *probing).await.unwrap();
+                let sign_query = AssertSqlSafe(format!("select ({sign})"));
+                sqlx::query_scalar::<_, bool>(sign_query).fetch_one(&mut *probing).await.unwrap();
             }
         }
         probing.commit().await.unwrap();
@@ -171,7 +171,7 @@ impl Crowd {
         assert_eq!(promoted.count as usize, count);
     }
 
-    /// A worker that vanished while it held so many.
+    /// A worker that is lost with this many jobs.
     async fn lose(&self, count: usize) -> WorkerId {
         let worker = self.world.worker().await;
         assert_eq!(self.world.claim(worker, count).await.len(), count);
@@ -184,7 +184,7 @@ impl Crowd {
         assert_eq!((lost.returned + lost.dead) as usize, count);
     }
 
-    /// Everything once, with two jobs each: plans are made and kept while there is almost nothing.
+    /// Runs every statement with a few jobs, so that plans are made and cached while the tables are almost empty.
     async fn warm_up(&self, term: leader::Term, round: usize) {
         self.accept(&self.specs(8)).await;
         self.accept(&self.deduplicated(round * 2, 4)).await;
@@ -199,7 +199,7 @@ impl Crowd {
         self.sweep(2).await;
     }
 
-    /// Jobs nobody asked for yet: most may be claimed, a tenth each waits for its hour and runs elsewhere.
+    /// Other jobs: most can be claimed, a tenth waits for its time, and a tenth runs elsewhere.
     async fn fill(&self) {
         let lanes: Vec<_> = self.lanes.iter().map(|lane| lane.0).collect();
         sqlx::query(
@@ -232,14 +232,14 @@ impl Crowd {
     }
 }
 
-/// So many rows and pages a job.
+/// Rows and pages per job.
 #[derive(Clone, Copy)]
 struct Bound {
     rows: u64,
     pages: u64,
 }
 
-/// And so many whatever is taken: lanes, counters that are not folded yet, the way down an index.
+/// Allowed in addition, for any number of jobs: lanes, counters that are not folded yet, inner pages of indexes.
 const FIXED: u64 = 1_000;
 
 impl Bound {
@@ -274,7 +274,7 @@ async fn no_hot_statement_touches_more_than_it_takes(_: PgPoolOptions, options: 
     for round in 0..8 {
         crowd.warm_up(term, round).await;
     }
-    // The worst that statistics say: a row or two, in tables whose indexes have grown.
+    // The worst statistics: one or two rows, in tables whose indexes have grown.
     for table in tables {
         sqlx::raw_sql(AssertSqlSafe(format!("vacuum headgate.{table}"))).execute(&pool).await.unwrap();
     }
@@ -306,17 +306,17 @@ async fn no_hot_statement_touches_more_than_it_takes(_: PgPoolOptions, options: 
     judge("claim again", 5, 60);
     crowd.fail(&held).await;
     judge("finish, failures", 5, 80);
-    // A producer that folds into what stands in front, and does not commit.
+    // A producer that folds into the first jobs and does not commit.
     let mut producer = others.begin().await.unwrap();
-    crowd.hold_first(&mut producer, TAKEN).await;
+    crowd.lock_first(&mut producer, TAKEN).await;
     plans.touched();
     crowd.claim(TAKEN).await;
-    judge("claim, passing over what is held", 20, 120);
+    judge("claim, passing over locked jobs", 20, 120);
     producer.rollback().await.unwrap();
     crowd.find_next_work().await;
-    judge("look ahead", 0, 0);
-    crowd.look_for_signs().await;
-    judge("look for signs", 0, 0);
+    judge("find next work", 0, 0);
+    crowd.check_signs().await;
+    judge("check signs", 0, 0);
     crowd.let_some_be_due(TAKEN).await;
     plans.touched();
     crowd.promote(term, TAKEN).await;
@@ -325,7 +325,7 @@ async fn no_hot_statement_touches_more_than_it_takes(_: PgPoolOptions, options: 
     plans.touched();
     crowd.sweep(TAKEN).await;
     judge("sweep", 10, 80);
-    // Where all else that lives waits for its time or runs. (Counters that nobody folds here are read one by one.)
+    // All other live jobs wait for their time or run. (Counters are truncated because nobody folds them here, and they are read one by one.)
     sqlx::raw_sql("truncate headgate.ready, headgate.job_count_deltas").execute(&pool).await.unwrap();
     crowd.accept(&crowd.specs(FEW)).await;
     let mut claimer = Claimer::new(&pool);
@@ -336,5 +336,5 @@ async fn no_hot_statement_touches_more_than_it_takes(_: PgPoolOptions, options: 
     plans.touched();
     crowd.claim_by(&mut claimer).await;
     judge("claim of few again", 1, 5);
-    assert!(over.is_empty(), "touch more than they take ({TAKEN} jobs): {over:#?}");
+    assert!(over.is_empty(), "read more than they take ({TAKEN} jobs): {over:#?}");
 }

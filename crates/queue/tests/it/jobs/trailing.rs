@@ -1,4 +1,4 @@
-//! The trail of a record, a correlation or a key: every job, wherever its row lies.
+//! The trail of a record, a correlation or a key: every job, whichever table it is in.
 
 use crate::support::{World, by_id, end, given_up, retried, sent};
 use insight::store::trail;
@@ -17,7 +17,7 @@ fn ids(found: &[TrailJob]) -> Vec<JobId> {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_record_is_followed_through_every_place_a_job_may_lie(pool: PgPool) {
+async fn a_records_trail_has_its_jobs_from_every_table(pool: PgPool) {
     let world = World::new(&pool).await;
     let worker = world.worker().await;
     let (done, dead, runs) = (world.lane().await, world.lane().await, world.lane().await);
@@ -35,7 +35,7 @@ async fn a_record_is_followed_through_every_place_a_job_may_lie(pool: PgPool) {
         .collect();
     let held = world.claim(worker, 10).await;
     world.finish(&[end(by_id(&held, made[0]), sent()), end(by_id(&held, made[1]), given_up())]).await;
-    // A change that came while one runs, and one more folded into that.
+    // A change that came while one is processed, and another one folded into that.
     let successor = world.accept(&[spec(runs, "1")]).await[0].id;
     world.accept(&[spec(runs, "1")]).await;
     let record =
@@ -51,7 +51,7 @@ async fn a_record_is_followed_through_every_place_a_job_may_lie(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn failures_are_told_over_requeues_and_after_a_success(pool: PgPool) {
+async fn failures_are_counted_across_requeues_and_after_a_success(pool: PgPool) {
     let world = World::new(&pool).await;
     let (lane, worker) = (world.lane().await, world.worker().await);
     let id =

@@ -8,7 +8,7 @@ use queue::{Bulk, NewJob, QueueError};
 use sqlx::PgPool;
 use std::collections::HashSet;
 
-/// The n-th of many, of which every tenth is asked for twice, in places far apart.
+/// The n-th of many jobs, of which every tenth is enqueued twice, far apart.
 fn many(n: u32) -> NewJob<Print> {
     NewJob::new(print(n)).deduplication_id((n % 9_000).to_string())
 }
@@ -22,10 +22,10 @@ async fn ten_thousand_are_accepted_in_one_transaction_and_answered_in_order(pool
     assert_eq!(accepted.len(), 10_000);
     let created = accepted.iter().filter(|job| job.outcome == EnqueueOutcome::Created).count();
     assert_eq!((created, accepted.iter().map(|job| job.id).collect::<HashSet<_>>().len()), (9_000, 9_000));
-    for twin in 0..1_000 {
-        assert_eq!(accepted[twin].id, accepted[twin + 9_000].id, "{twin}");
+    for first in 0..1_000 {
+        assert_eq!(accepted[first].id, accepted[first + 9_000].id, "{first}");
     }
-    // The newest payload of twins wins, and the order is the order of the input.
+    // The newest payload of duplicates wins, and the order is that of the input.
     let pages: Vec<i64> =
         sqlx::query_scalar("select (payload ->> 'pages')::bigint from headgate.jobs order by created_at, id")
             .fetch_all(&pool)
@@ -52,7 +52,7 @@ async fn a_stream_is_accepted_chunk_by_chunk_up_to_a_fault(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn nothing_is_nothing(pool: PgPool) {
+async fn enqueuing_nothing_does_nothing(pool: PgPool) {
     let kit = kit(&pool).await;
     assert!(kit.client().enqueue_many(&pool, Vec::<Print>::new()).await.unwrap().is_empty());
     assert_eq!(kit.client().enqueue_stream(stream::empty::<Print>()).await.unwrap(), Bulk::default());

@@ -1,4 +1,4 @@
-//! What comes of typed jobs.
+//! Outcomes of typed jobs.
 
 use super::printing::{End, Print, Printed, ends, kit, print};
 use crate::support::World;
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use sqlx::{PgConnection, PgPool};
 
-/// A look at a database that was filled otherwise.
+/// For the checks of a database that was filled by the kit.
 fn world(pool: &PgPool) -> World {
     World { pool: pool.clone(), app_id: AppId::generate() }
 }
@@ -31,13 +31,13 @@ async fn a_payload_goes_in_and_a_result_comes_out(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn every_kind_of_error_ends_as_the_contract_says(pool: PgPool) {
+async fn every_kind_of_error_ends_the_attempt_as_documented(pool: PgPool) {
     let kit = kit(&pool).await;
     let mut ids = Vec::new();
     for end in [End::Jams, End::AlwaysJams, End::Busy, End::Unprintable, End::TooEarly, End::Panics] {
         ids.push(kit.client().enqueue(&pool, ends(end)).await.unwrap().id);
     }
-    // The wait after a first failure is none.
+    // There is no wait after a first failure.
     kit.run_until_idle().await.unwrap();
     let job = async |at: usize| kit.client().job(ids[at]).await.unwrap();
     let wait = |detail: &JobDetail| {
@@ -74,7 +74,7 @@ async fn every_kind_of_error_ends_as_the_contract_says(pool: PgPool) {
     let panics = job(5).await;
     assert_eq!(panics.attempts[0].error_message.as_deref(), Some("The handler panicked: out of ink"));
 
-    // Everything but what is snoozed without end comes to its own.
+    // Every job but the snoozed one ends.
     for id in [ids[1], ids[2], ids[2], ids[5]] {
         kit.run(id).await.unwrap();
     }
@@ -90,7 +90,7 @@ async fn every_kind_of_error_ends_as_the_contract_says(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_payload_that_does_not_fit_is_a_dead_letter_that_says_where(pool: PgPool) {
+async fn a_payload_that_does_not_fit_makes_a_dead_letter_that_says_where(pool: PgPool) {
     let kit = kit(&pool).await;
     let id = enqueue_raw(&kit, json!({"pages": 1, "end": {"Folded": [1]}})).await;
     let dead = kit.run(id).await.unwrap();
@@ -104,7 +104,7 @@ async fn a_payload_that_does_not_fit_is_a_dead_letter_that_says_where(pool: PgPo
     );
 }
 
-/// A job of type `print`, made by someone who knows better.
+/// Enqueues a job of type `print` with any payload.
 async fn enqueue_raw(kit: &TestKit, payload: serde_json::Value) -> model::id::JobId {
     #[derive(Serialize, Deserialize)]
     struct Raw(serde_json::Value);
@@ -117,7 +117,7 @@ async fn enqueue_raw(kit: &TestKit, payload: serde_json::Value) -> model::id::Jo
     id
 }
 
-/// Answers what no database takes.
+/// Its handler returns a result that the database may not accept.
 #[derive(Serialize, Deserialize)]
 struct Scan;
 impl Job for Scan {
@@ -143,7 +143,7 @@ async fn a_result_that_cannot_be_kept_does_not_fail_the_job(pool: PgPool) {
     }
 }
 
-/// Counts what it did in the transaction that ends the job; refuses the first attempt there.
+/// Records its prints in the transaction that completes the job; there the first attempt fails.
 struct Bookkeeper;
 impl JobHandler<Print> for Bookkeeper {
     type Output = (u32, i16);
@@ -168,7 +168,7 @@ impl JobHandler<Print> for Bookkeeper {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_is_written_with_the_end_is_written_once_and_only_with_it(pool: PgPool) {
+async fn writes_of_on_completed_are_committed_once_and_only_with_the_completion(pool: PgPool) {
     sqlx::query("create table printed (job_id uuid, pages int, attempt smallint)")
         .execute(&pool)
         .await
@@ -192,7 +192,7 @@ async fn what_is_written_with_the_end_is_written_once_and_only_with_it(pool: PgP
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_job_nobody_here_knows_is_left_to_someone_who_does(pool: PgPool) {
+async fn a_job_of_an_unknown_type_is_left_to_a_process_that_knows_it(pool: PgPool) {
     let old = TestKit::open(&pool).await.unwrap().handle(Scanner(json!(1)));
     let new = kit(&pool).await;
     let one_try = NewJob::new(print(2)).max_attempts(1);
@@ -200,7 +200,7 @@ async fn a_job_nobody_here_knows_is_left_to_someone_who_does(pool: PgPool) {
     for _ in 0..3 {
         let left = old.run(id).await.unwrap();
         assert_eq!((left.job.status, left.job.attempt, left.attempts.len()), (JobStatus::Pending, 0, 0));
-        assert!(old.run_until_idle().await.unwrap().is_empty(), "it stays away for a while");
+        assert!(old.run_until_idle().await.unwrap().is_empty(), "the job waits for a while");
     }
     let done = new.run_to_the_end().await.unwrap();
     assert_eq!((done[0].job.id, done[0].job.status, done[0].job.attempt), (id, JobStatus::Completed, 1));

@@ -1,4 +1,4 @@
-//! The test kit itself.
+//! The test kit.
 
 use super::printing::{End, Print, ends, kit, print};
 use crate::support::World;
@@ -20,7 +20,7 @@ async fn must_leave_nothing_behind(pool: &PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn it_runs_this_job_and_no_other(pool: PgPool) {
+async fn the_kit_runs_the_given_job_and_no_other(pool: PgPool) {
     let kit = kit(&pool).await;
     let jobs = kit.client().enqueue_many(&pool, (1..=5).map(print)).await.unwrap();
     let done = kit.run(jobs[3].id).await.unwrap();
@@ -40,7 +40,7 @@ async fn it_runs_this_job_and_no_other(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn idle_leaves_what_waits_and_the_end_does_not(pool: PgPool) {
+async fn run_until_idle_leaves_waiting_jobs_and_run_to_the_end_does_not(pool: PgPool) {
     let kit = kit(&pool).await;
     let client = kit.client();
     client.enqueue(&pool, NewJob::new(print(9)).delay(Duration::from_secs(86_400))).await.unwrap();
@@ -49,7 +49,7 @@ async fn idle_leaves_what_waits_and_the_end_does_not(pool: PgPool) {
         ran.iter().map(|ran| (ran.job.status, ran.job.attempt)).collect::<Vec<_>>()
     };
     use JobStatus::{Completed, Failed, Retrying, ToBeRetried};
-    // A retry without a wait goes in line again where it stood.
+    // A retry without a wait keeps its place in the queue.
     let ran = kit.run_until_idle().await.unwrap();
     assert_eq!(statuses(&ran), [(Retrying, 1), (ToBeRetried, 2), (Failed, 1), (Completed, 1)]);
     assert!(kit.run_until_idle().await.unwrap().is_empty());
@@ -62,7 +62,7 @@ async fn idle_leaves_what_waits_and_the_end_does_not(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_job_runs_before_its_time_when_asked_for_by_name(pool: PgPool) {
+async fn a_job_runs_before_its_time_when_run_by_id(pool: PgPool) {
     let kit = kit(&pool).await;
     let tomorrow = Duration::from_secs(86_400);
     let jobs = [NewJob::new(print(1)).delay(tomorrow), NewJob::new(print(2)).delay(tomorrow)];
@@ -79,15 +79,15 @@ async fn jobs_of_one_key_run_in_their_order_only(pool: PgPool) {
     let kit = kit(&pool).await;
     let keyed = |print| NewJob::new(print).serialize_key("printer 1");
     let jobs = kit.client().enqueue_many(&pool, [keyed(ends(End::Busy)), keyed(print(2))]).await.unwrap();
-    assert!(matches!(kit.run(jobs[1].id).await, Err(QueueError::WrongState { .. })), "not its turn");
-    assert_eq!(kit.run_until_idle().await.unwrap().len(), 1, "it waits with the head's retry");
+    assert!(matches!(kit.run(jobs[1].id).await, Err(QueueError::WrongState { .. })), "it is not the head of its key");
+    assert_eq!(kit.run_until_idle().await.unwrap().len(), 1, "the second waits for the head's retry");
     let ran = kit.run_to_the_end().await.unwrap();
     assert_eq!(ran.iter().map(|ran| ran.job.id).collect::<Vec<_>>(), [jobs[0].id, jobs[0].id, jobs[1].id]);
     must_leave_nothing_behind(&pool).await;
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn an_assertion_that_fails_says_what_there_is(pool: PgPool) {
+async fn an_assertion_that_fails_lists_the_enqueued_jobs(pool: PgPool) {
     let kit = kit(&pool).await;
     kit.client().enqueue(&pool, print(3)).await.unwrap();
     kit.refute_enqueued(|print: &Print| print.pages == 4).await;

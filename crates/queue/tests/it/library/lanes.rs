@@ -1,4 +1,4 @@
-//! Where a program's own jobs run.
+//! Lanes of a program's own jobs.
 
 use super::printing::{End, Printer, ends, kit, print};
 use futures::future::join_all;
@@ -22,7 +22,7 @@ async fn many_that_start_at_once_share_one_lane(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn code_decides_what_it_says_and_operators_the_rest(pool: PgPool) {
+async fn code_decides_the_options_it_sets_and_operators_the_rest(pool: PgPool) {
     let client = Client::open(&pool, "shop").await.unwrap();
     let emails =
         client.lane(&LaneOptions::new("emails").max_concurrency(5).rate_limit(100, 60)).await.unwrap();
@@ -42,7 +42,7 @@ async fn code_decides_what_it_says_and_operators_the_rest(pool: PgPool) {
     let limits = r#"[{"requests": 100, "per_seconds": 60}]"#.to_owned();
     assert_eq!(kept().await, (5, 5, 1, false, limits.clone()));
 
-    // An operator changes the concurrency, the way the API does.
+    // An operator changes the concurrency through the API.
     sqlx::query("update headgate.integrations set max_concurrency = 9, name = 'Post' where id = $1")
         .bind(emails.integration_id())
         .execute(&pool)
@@ -59,7 +59,7 @@ async fn code_decides_what_it_says_and_operators_the_rest(pool: PgPool) {
     };
     let mut connection = pool.acquire().await.unwrap();
     lanes::upsert(&mut connection, &changed).await.unwrap();
-    assert_eq!(kept().await, (9, 9, 1, false, limits.clone()), "the engine goes on serving it");
+    assert_eq!(kept().await, (9, 9, 1, false, limits.clone()), "the engine still serves it");
 
     let again = client.lane(&LaneOptions::new("emails")).await.unwrap();
     assert_eq!((again.integration_id(), kept().await.0), (emails.integration_id(), 9));
@@ -75,7 +75,7 @@ async fn code_decides_what_it_says_and_operators_the_rest(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_lane_that_is_gone_takes_no_jobs(pool: PgPool) {
+async fn a_disabled_or_deleted_lane_takes_no_jobs(pool: PgPool) {
     let client = Client::open(&pool, "shop").await.unwrap();
     let emails = client.lane(&LaneOptions::new("emails")).await.unwrap();
     sqlx::query("update headgate.integrations set state = 'disabled' where id = $1")
@@ -108,12 +108,12 @@ async fn a_paused_lane_keeps_its_jobs_and_the_others_run(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_rate_limit_lets_so_many_jobs_begin(pool: PgPool) {
+async fn a_rate_limit_lets_only_as_many_jobs_begin(pool: PgPool) {
     let kit = TestKit::open(&pool).await.unwrap().handle(Printer);
     let slow = kit.client().lane(&LaneOptions::new("slow").rate_limit(1, 86_400)).await.unwrap();
     slow.enqueue_many(&pool, [print(1), print(2)]).await.unwrap();
     let ran = kit.run_until_idle().await.unwrap();
-    assert_eq!(ran.len(), 1, "the second waits for its slot, and has cost no attempt");
+    assert_eq!(ran.len(), 1, "the second waits for its slot, which costs no attempt");
     let waits = kit.enqueued::<super::printing::Print>().await.unwrap();
     assert_eq!((waits.len(), waits[0].payload.pages, waits[0].job.attempt), (1, 2, 0));
 }

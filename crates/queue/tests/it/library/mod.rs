@@ -1,4 +1,4 @@
-//! The crate as a library: typed jobs, their client, their runner, and the test kit that proves them.
+//! The crate as a library: typed jobs, the client, the runner, and the test kit.
 
 mod bulk;
 mod enqueuing;

@@ -1,4 +1,4 @@
-//! A job that does as it is told.
+//! A job whose payload says how it ends.
 
 use queue::{Job, JobError, JobHandler, LeasedJob, OrJobError, testing::TestKit};
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ pub(crate) struct Print {
 pub(crate) enum End {
     #[default]
     Printed,
-    /// At its first attempt.
+    /// Fails at its first attempt.
     Jams,
     AlwaysJams,
     Busy,

@@ -44,21 +44,21 @@ async fn a_claim_takes_of_its_own_program_only(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_lane_that_slept_is_woken_whoever_claims_next(pool: PgPool) {
+async fn a_sleeping_lane_is_woken_whichever_program_claims_next(pool: PgPool) {
     let world = World::new(&pool).await;
     let client = Client::open(&pool, "shop").await.unwrap();
     sqlx::raw_sql("update headgate.lanes set is_asleep = true").execute(&pool).await.unwrap();
     client.enqueue(&pool, print(1)).await.unwrap();
-    assert_eq!(claimed(&world, None).await, 0, "it takes the note away");
+    assert_eq!(claimed(&world, None).await, 0, "it deletes the lane's wake-up row");
     assert_eq!(claimed(&world, Some("main")).await, 1);
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn jobs_of_other_programs_are_not_touched_by_an_engine_that_is_at_work(pool: PgPool) {
+async fn a_running_engine_does_not_touch_jobs_of_other_programs(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
     let client = Client::open_for(&pool, "shop", "billing").await.unwrap();
-    // A free slot of its limit is nothing an idle claimer of others looks at.
+    // An idle claimer of another program must not wait for a free slot of this limit.
     let limited = client.lane(&LaneOptions::new("limited").rate_limit(10, 1)).await.unwrap();
     let foreign = [
         client.enqueue(&pool, print(1)).await.unwrap().id,
@@ -78,11 +78,11 @@ async fn jobs_of_other_programs_are_not_touched_by_an_engine_that_is_at_work(poo
         let job = world.get(id).await.job;
         assert_eq!((job.status, job.attempt), (JobStatus::Pending, 0));
     }
-    assert_eq!(world.number("select count(*) from headgate.ready").await, 2, "where they were");
-    let given_back =
+    assert_eq!(world.number("select count(*) from headgate.ready").await, 2, "the jobs are still ready");
+    let released =
         "select (select coalesce(sum(limited), 0)::bigint from headgate.throughput where step_seconds = 10 and integration_id <> '00000000-0000-0000-0000-000000000000')
         + (select coalesce(sum(limited), 0)::bigint from headgate.throughput_deltas)";
-    assert_eq!(world.number(given_back).await, 0, "nothing was claimed to be given back");
+    assert_eq!(world.number(released).await, 0, "nothing was claimed and released");
 
     let billing =
         Runner::new(&pool).program("billing").handle(Printer).without_migrations().start().await.unwrap();
@@ -99,7 +99,7 @@ async fn lanes_of_a_program_that_does_not_run_cost_others_nothing(
     let world = World::new(&pool).await;
     let lane = world.lane().await;
     let worker = world.worker().await;
-    // Kept plans are made before there are any.
+    // Plans are cached before there are such lanes.
     for _ in 0..8 {
         world.accept_plain(lane, 2).await;
         assert_eq!(world.claim(worker, 2).await.len(), 2);
@@ -126,21 +126,21 @@ async fn lanes_of_a_program_that_does_not_run_cost_others_nothing(
     .await
     .unwrap();
     world.accept_plain(lane, 2).await;
-    // What was left when they were made is taken away once.
+    // The first claim deletes their wake-up rows.
     world.claim(worker, 1).await;
     plans.touched();
     assert_eq!(world.claim(worker, 1).await.len(), 1);
     let claim = plans.touched();
     find_next_work(&pool).await;
-    let looked = plans.touched();
-    assert!(claim.rows < 200 && looked.rows < 200, "{claim:?} {looked:?}");
+    let next_work = plans.touched();
+    assert!(claim.rows < 200 && next_work.rows < 200, "{claim:?} {next_work:?}");
     assert_eq!(
         world.number("select count(*) from headgate.lanes where served_by = 'gone' and not is_asleep").await,
         5_000
     );
 }
 
-/// What a claimer does that found too little.
+/// What a claimer does when it found too few jobs.
 async fn find_next_work(pool: &PgPool) {
     jobs::find_next_work(pool, 500, Duration::from_secs(1), None).await.unwrap();
 }
@@ -156,12 +156,12 @@ async fn the_kit_runs_the_program_it_was_opened_for(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_job_whose_program_does_not_run_says_so(pool: PgPool) {
+async fn a_job_whose_program_does_not_run_is_explained(pool: PgPool) {
     let world = World::new(&pool).await;
     let id =
         Client::open_for(&pool, "shop", "billing").await.unwrap().enqueue(&pool, print(1)).await.unwrap().id;
     let why = async || explain::explain(&pool, Scope::AllApps, id).await.unwrap().reasons;
-    // One that delivers does not count.
+    // A worker for deliveries does not count.
     world.worker().await;
     let reasons = why().await;
     assert_eq!(reasons.iter().map(|reason| reason.code).collect::<Vec<_>>(), [ReasonCode::NoWorker]);
@@ -174,7 +174,7 @@ async fn a_job_whose_program_does_not_run_says_so(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_program_has_a_name(pool: PgPool) {
+async fn a_program_must_have_a_valid_name(pool: PgPool) {
     for name in ["", "a\nb"] {
         assert!(matches!(Client::open_for(&pool, "shop", name).await, Err(QueueError::Invalid(_))));
         let runner = Runner::new(&pool).program(name).without_migrations();
@@ -183,7 +183,7 @@ async fn a_program_has_a_name(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn two_programs_that_go_by_one_name_are_told_apart(pool: PgPool) {
+async fn two_programs_with_one_name_are_detected(pool: PgPool) {
     let printing = Runner::new(&pool).handle(Printer).without_migrations().start().await.unwrap();
     until(
         &pool,
@@ -191,11 +191,11 @@ async fn two_programs_that_go_by_one_name_are_told_apart(pool: PgPool) {
     )
     .await;
     let mut connection = pool.acquire().await.unwrap();
-    let mut beside = async |program: &str, job_types: &[&str]| {
+    let mut clash = async |program: &str, job_types: &[&str]| {
         let job_types: Vec<String> = job_types.iter().map(|one| (*one).to_owned()).collect();
         workers::name_clash(&mut connection, WorkerId::generate(), program, &job_types).await.unwrap()
     };
-    let found = beside("main", &["invoice.generate"]).await.expect("another program");
+    let found = clash("main", &["invoice.generate"]).await.expect("another program");
     assert_eq!(
         (found.job_types.as_slice(), found.pid as u32),
         ([Print::JOB_TYPE.to_owned()].as_slice(), std::process::id())
@@ -208,7 +208,7 @@ async fn two_programs_that_go_by_one_name_are_told_apart(pool: PgPool) {
         ("main", &[]),
     ];
     for (program, job_types) in others {
-        assert_eq!(beside(program, job_types).await, None, "{program} {job_types:?}");
+        assert_eq!(clash(program, job_types).await, None, "{program} {job_types:?}");
     }
     let own = printing.worker_id();
     assert_eq!(workers::name_clash(&mut connection, own, "main", &["x".to_owned()]).await.unwrap(), None);
@@ -216,7 +216,7 @@ async fn two_programs_that_go_by_one_name_are_told_apart(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_job_that_no_process_of_its_program_knows_says_so(pool: PgPool) {
+async fn a_job_that_no_process_of_its_program_knows_is_explained(pool: PgPool) {
     let client = Client::open(&pool, "shop").await.unwrap();
     let printing = Runner::new(&pool).handle(Printer).without_migrations().start().await.unwrap();
     until(&pool, "select exists (select 1 from headgate.workers where program = 'main')").await;
@@ -228,7 +228,7 @@ async fn a_job_that_no_process_of_its_program_knows_says_so(pool: PgPool) {
     )
     .await;
     let reasons = explain::explain(&pool, Scope::AllApps, unknown).await.unwrap().reasons;
-    let none = reasons.iter().find(|reason| reason.code == ReasonCode::NoWorker).expect("nobody does it");
+    let none = reasons.iter().find(|reason| reason.code == ReasonCode::NoWorker).expect("no process handles it");
     assert!(none.detail.contains("the program main"), "{}", none.detail);
     assert_eq!(jobs::get(&pool, Scope::AllApps, known).await.unwrap().job.status, JobStatus::Completed);
     printing.shutdown().await;

@@ -1,4 +1,4 @@
-//! How far a job is.
+//! Progress of a job.
 
 use crate::support::{config, until, until_recorded};
 use model::job::JobStatus;
@@ -24,7 +24,7 @@ impl Job for Count {
     const JOB_TYPE: &'static str = "count";
 }
 
-/// Reports each step, and waits to be let go before it ends.
+/// Reports each step, and waits for `go_on` before it ends.
 #[derive(Clone, Default)]
 struct Counter {
     go_on: Arc<Notify>,
@@ -45,8 +45,8 @@ impl JobHandler<Count> for Counter {
     }
 }
 
-/// Counts the writes.
-async fn watch(pool: &PgPool) {
+/// Records each write of a job's progress in the table `noted`.
+async fn record_progress_writes(pool: &PgPool) {
     sqlx::raw_sql(
         "create table noted (at timestamptz default clock_timestamp(), progress jsonb);
          create function note() returns trigger language plpgsql as $$
@@ -61,7 +61,7 @@ async fn watch(pool: &PgPool) {
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn a_thousand_reports_are_a_few_writes_and_the_last_is_among_them(pool: PgPool) {
-    watch(&pool).await;
+    record_progress_writes(&pool).await;
     let (client, counter) = (Client::open(&pool, "test").await.unwrap(), Counter::default());
     let id = client.enqueue(&pool, Count { to: 1_000 }).await.unwrap().id;
     let began_at = Instant::now();
@@ -79,10 +79,10 @@ async fn a_thousand_reports_are_a_few_writes_and_the_last_is_among_them(pool: Pg
         (progress.done, progress.total, progress.note.as_deref()),
         (1_000, Some(1_000), Some("at 1000\u{fffd}"))
     );
-    // A write a second, and the first.
+    // The first write, and then one a second.
     let writes: i64 = sqlx::query_scalar("select count(*) from noted").fetch_one(&pool).await.unwrap();
-    let most = 1 + began_at.elapsed().as_secs() as i64 + 1;
-    assert!((1..=most).contains(&writes), "{writes} writes, {most} at most");
+    let max = 1 + began_at.elapsed().as_secs() as i64 + 1;
+    assert!((1..=max).contains(&writes), "{writes} writes, {max} at most");
 
     counter.go_on.notify_one();
     until(&pool, "select count(*) > 0 from headgate.jobs where progress -> 'total' = 'null' and progress -> 'note' = 'null'").await;
@@ -94,21 +94,21 @@ async fn a_thousand_reports_are_a_few_writes_and_the_last_is_among_them(pool: Pg
     assert_eq!((done.job.status, done.progress), (JobStatus::Completed, None));
 }
 
-/// Works until it learns that nobody wants it any more.
+/// Works until a report says that the lease is lost.
 struct Endless(Arc<Notify>);
 impl JobHandler<Count> for Endless {
     type Output = ();
     async fn run(&self, _: Count, job: &LeasedJob) -> Result<(), JobError> {
         let handle = job.progress_handle();
-        let told = Arc::clone(&self.0);
-        // Off the runtime, where nobody can stop it.
+        let stopped = Arc::clone(&self.0);
+        // On a blocking thread, where the engine cannot stop it.
         tokio::task::spawn_blocking(move || {
             let mut done = 0;
             while handle.report(done, 0, "on and on").is_ok() {
                 done += 1;
                 std::thread::yield_now();
             }
-            told.notify_one();
+            stopped.notify_one();
         })
         .await?;
         Ok(())
@@ -116,21 +116,21 @@ impl JobHandler<Count> for Endless {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn who_lost_the_job_is_told_and_writes_nothing(pool: PgPool) {
+async fn a_handler_that_lost_its_lease_learns_it_and_writes_nothing(pool: PgPool) {
     let client = Client::open(&pool, "test").await.unwrap();
     let id = client.enqueue(&pool, Count { to: 1 }).await.unwrap().id;
-    let told = Arc::new(Notify::new());
-    let handlers = Handlers::none().handle(Endless(Arc::clone(&told)));
+    let stopped = Arc::new(Notify::new());
+    let handlers = Handlers::none().handle(Endless(Arc::clone(&stopped)));
     let engine = Engine::start(pool.clone(), config(), handlers, CancellationToken::new());
     until(&pool, "select count(*) > 0 from headgate.jobs where progress is not null").await;
-    // Someone else has it now, while the lease of the process goes on.
+    // Another worker has the job now, while this process's lease is still valid.
     let mut connection = pool.acquire().await.unwrap();
     sqlx::query("update headgate.jobs set assignment_id = gen_random_uuid(), progress = null where id = $1")
         .bind(id)
         .execute(&mut *connection)
         .await
         .unwrap();
-    tokio::time::timeout(Duration::from_secs(30), told.notified()).await.expect("the handler is told");
+    tokio::time::timeout(Duration::from_secs(30), stopped.notified()).await.expect("the handler learns that its lease is lost");
     engine.shutdown().await;
     let detail = client.job(id).await.unwrap();
     assert_eq!((detail.job.status, detail.progress), (JobStatus::Processing, None));

@@ -9,7 +9,7 @@ use queue::{
 };
 use sqlx::PgPool;
 
-// No migrator: starting brings the schema.
+// No migrator, because starting creates the schema.
 #[sqlx::test]
 async fn a_runner_needs_an_empty_database_and_nothing_else(pool: PgPool) {
     empty(&pool).await;
@@ -26,9 +26,9 @@ async fn a_runner_needs_an_empty_database_and_nothing_else(pool: PgPool) {
 }
 
 #[sqlx::test]
-async fn a_program_keeps_its_own_migrations(pool: PgPool) {
+async fn a_programs_own_migrations_are_left_alone(pool: PgPool) {
     empty(&pool).await;
-    // Its first migration has our first one's number.
+    // The program's first migration has the same number as ours.
     sqlx::raw_sql(
         "create table _sqlx_migrations (version bigint primary key, description text not null, installed_on timestamptz default now(),
              success boolean not null, checksum bytea not null, execution_time bigint not null);
@@ -41,7 +41,7 @@ async fn a_program_keeps_its_own_migrations(pool: PgPool) {
     for _ in 0..2 {
         migrate::run_embedded(&pool).await.unwrap();
     }
-    // The program headgate finds them where they are.
+    // The program `headgate` finds the schema's migrations where they are.
     migrate::run(&pool).await.unwrap();
     assert_eq!(migrate::schema(&pool).await.unwrap(), Schema::Current);
     let theirs: i64 =
@@ -50,7 +50,7 @@ async fn a_program_keeps_its_own_migrations(pool: PgPool) {
 }
 
 #[sqlx::test]
-async fn a_database_of_the_program_stays_as_it_is(pool: PgPool) {
+async fn a_database_migrated_by_headgate_keeps_its_migrations_table(pool: PgPool) {
     empty(&pool).await;
     migrate::run(&pool).await.unwrap();
     migrate::run_embedded(&pool).await.unwrap();
@@ -63,7 +63,7 @@ async fn a_database_of_the_program_stays_as_it_is(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn of_two_processes_the_one_that_knows_a_job_does_it(pool: PgPool) {
+async fn of_two_processes_the_one_that_knows_the_job_type_runs_it(pool: PgPool) {
     let without = Runner::new(&pool).without_migrations().start().await.unwrap();
     let client = Client::open(&pool, "shop").await.unwrap();
     let id = client.enqueue(&pool, print(2)).await.unwrap().id;

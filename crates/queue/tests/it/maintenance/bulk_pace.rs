@@ -1,4 +1,4 @@
-//! How fast bulk actions are: `cargo test -p queue --test it bulk_pace -- --ignored --nocapture`.
+//! Measures the speed of bulk actions: `cargo test -p queue --test it bulk_pace -- --ignored --nocapture`.
 
 use super::world::{World, an_operator, lead};
 use insight::{

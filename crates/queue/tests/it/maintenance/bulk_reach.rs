@@ -1,4 +1,4 @@
-//! Which jobs and dead letters a bulk action reaches: those its list shows, within its actor's scope, where it applies.
+//! Which jobs and dead letters a bulk action changes: those that its list shows, within its actor's scope, and to which it applies.
 
 use super::{
     operations::{cancel, counts, run, start},
@@ -31,8 +31,8 @@ async fn dead_letters_are_requeued_and_purged_by_filter(pool: PgPool) {
     world.dead_letters(other, 20).await;
     let of = |lane| Some(JobFilter { integration_id: Some(lane), ..JobFilter::default() });
     let requeue = NewBulk { action: BulkAction::Requeue, ..cancel(&world) };
-    let begun = operations::start(&pool, &an_operator(), BulkSubject::DeadLetters, requeue).await.unwrap();
-    assert!(matches!(begun, BulkStart::Outcome(BulkOutcome::Started(BulkStarted { matched: 120, .. }))));
+    let started = operations::start(&pool, &an_operator(), BulkSubject::DeadLetters, requeue).await.unwrap();
+    assert!(matches!(started, BulkStart::Outcome(BulkOutcome::Started(BulkStarted { matched: 120, .. }))));
     while run(&pool, term).await {}
     let purge = NewBulk { action: BulkAction::Purge, filter: of(other), ..cancel(&world) };
     let done = operations::start(&pool, &an_operator(), BulkSubject::DeadLetters, purge).await.unwrap();
@@ -71,7 +71,7 @@ async fn an_empty_filter_and_an_impossible_action_are_refused(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_button_touches_what_its_list_shows(pool: PgPool) {
+async fn a_bulk_action_changes_what_its_list_shows(pool: PgPool) {
     let world = World::new(&pool).await;
     world.pending(world.lane, 4, 0).await;
     world.to_be_retried(world.lane, 3, 1).await;
@@ -108,7 +108,7 @@ async fn a_button_touches_what_its_list_shows(pool: PgPool) {
         let new = NewBulk { action, filter: Some(filter.clone()), dry_run: true, ..cancel(&world) };
         let BulkStart::DryRun(dry) = start(&pool, &an_operator(), new).await else { panic!("not dry") };
         assert_eq!(dry.matched, count, "{filter:?}");
-        // Where no status is asked for, the list shows those too that the action is not about.
+        // Without a status the list also shows jobs to which the action does not apply.
         if filter.status.is_some() || filter.error.is_some() || filter.q.is_some() {
             let listed =
                 job_lists::list(&pool, Scope::AllApps, &filter, PageRequest::default()).await.unwrap();
@@ -118,7 +118,7 @@ async fn a_button_touches_what_its_list_shows(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn called_off_jobs_come_back_only_when_they_are_asked_for(pool: PgPool) {
+async fn cancelled_jobs_are_requeued_only_when_the_filter_asks_for_them(pool: PgPool) {
     let world = World::new(&pool).await;
     world.pending(world.lane, 5, 0).await;
     start(&pool, &an_operator(), cancel(&world)).await;
@@ -134,7 +134,7 @@ async fn called_off_jobs_come_back_only_when_they_are_asked_for(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn changes_behind_processing_jobs_and_keyed_jobs_are_called_off_with_the_rest(pool: PgPool) {
+async fn successors_and_keyed_jobs_are_cancelled_with_the_rest(pool: PgPool) {
     let world = World::new(&pool).await;
     let spec = |deduplication_id: Option<&str>, serialize_key: Option<&str>| JobSpec {
         app_id: world.app,

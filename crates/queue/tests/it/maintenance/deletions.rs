@@ -1,9 +1,10 @@
-//! What an app or an integration that was deleted leaves behind goes in portions, by whoever is at it, and nobody sees any more of it.
+//! The rows of a deleted app or integration are deleted in portions, by the process that deleted it or by the leader, and are not shown any
+//! more.
 
 use super::world::{World, lead};
 use crate::support::session;
 use insight::store::job_lists;
-use insight::{services::RunOperations, store::operations};
+use insight::store::operations;
 use model::{
     actor::Scope,
     dead_letter::GroupPageRequest,
@@ -14,7 +15,7 @@ use model::{
 };
 use queue::{
     QueueError,
-    maintenance::Service as _,
+    maintenance::{Deletions, Service as _},
     store::{
         deletions::{self, NewDeletion},
         jobs,
@@ -25,10 +26,10 @@ use sqlx::{
     postgres::{PgConnectOptions, PgPoolOptions},
 };
 
-/// More than a portion.
+/// More rows than a portion.
 const MANY: i32 = 2_500;
 
-/// Records of the world's app, and what was sent to the integration of them, some of it perhaps.
+/// Records of the world's app, with sent state and uncertain records of the integration.
 async fn catalog(world: &World, lane: IntegrationId, count: i32) {
     sqlx::query(
         "with records as (
@@ -51,7 +52,7 @@ async fn catalog(world: &World, lane: IntegrationId, count: i32) {
     .unwrap();
 }
 
-/// Deletes the integration, or with none the app, as `delivery` does.
+/// Deletes the integration, or without one the app, as `delivery` does.
 async fn delete(world: &World, integration_id: Option<IntegrationId>) -> OperationId {
     let mut transaction = world.pool.begin().await.unwrap();
     let ids: Vec<uuid::Uuid> = sqlx::query_scalar(
@@ -99,7 +100,7 @@ async fn left(pool: &PgPool) -> Vec<i64> {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn an_app_goes_in_portions_and_is_told_as_an_operation(pool: PgPool) {
+async fn an_app_is_deleted_in_portions_and_shown_as_an_operation(pool: PgPool) {
     let (world, other) = (World::new(&pool).await, World::new(&pool).await);
     for world in [&world, &other] {
         let second = world.another_lane().await;
@@ -120,17 +121,17 @@ async fn an_app_goes_in_portions_and_is_told_as_an_operation(pool: PgPool) {
     assert_eq!(told.filter.app_id, Some(world.app));
     assert_eq!((told.matched, told.changed), (10 + i64::from(MANY), 0));
 
-    // The jobs of one integration, those of the other, a portion of each table.
+    // First the jobs of one integration, then those of the other, then a portion of each table.
     for _ in 0..3 {
         assert!(deletions::delete_portion(&pool, None, id).await.unwrap());
     }
     assert_eq!(world.number("select count(*) from headgate.jobs").await, 7);
     assert_eq!(world.number("select count(*) from headgate.records").await, 2 * i64::from(MANY) - 2_000);
-    // Whoever began it is gone: the leader goes on.
+    // The process that began it is gone: the leader continues.
     let term = lead(&pool).await;
-    while RunOperations.run_once(&pool, term).await.unwrap() {}
+    while Deletions.run_once(&pool, term).await.unwrap() {}
     let half: Vec<i64> = whole.iter().map(|n| n / 2).collect();
-    assert_eq!(left(&pool).await, half, "{TABLES:?}: of the other app everything is left");
+    assert_eq!(left(&pool).await, half, "{TABLES:?}: only the other app's rows are left");
     let told = operations::list(&pool, Scope::AllApps, PageRequest::default()).await.unwrap().items.remove(0);
     assert_eq!((told.id, told.state), (id, OperationState::Done));
     assert_eq!((told.changed, told.matched), (10 + 3 * i64::from(MANY), 10 + 3 * i64::from(MANY)));
@@ -138,7 +139,7 @@ async fn an_app_goes_in_portions_and_is_told_as_an_operation(pool: PgPool) {
         world.number("select count(distinct integration_id) from (select integration_id from headgate.job_counts where n <> 0
             union all select integration_id from headgate.job_count_deltas) counted").await,
         2,
-        "of the other app"
+        "only the other app's"
     );
 }
 
@@ -193,13 +194,13 @@ async fn nothing_stops_a_deletion(pool: PgPool) {
     assert!(matches!(told, Err(QueueError::WrongOperationState { .. })), "{told:?}");
     let told = operations::abort(&mut connection, Scope::AllApps, id).await;
     assert!(matches!(told, Err(QueueError::WrongOperationState { .. })), "{told:?}");
-    assert!(operations::get(&pool, Scope::App(world.app), id).await.is_err(), "not for one app's keys");
+    assert!(operations::get(&pool, Scope::App(world.app), id).await.is_err(), "an app does not see it");
     assert!(deletions::finish_if_small(&pool, id).await);
     assert_eq!(left(&pool).await, [0; 8]);
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn nobody_waits_for_a_large_deletion(pool: PgPool) {
+async fn only_a_small_deletion_is_finished_at_once(pool: PgPool) {
     let (small, large) = (World::new(&pool).await, World::new(&pool).await);
     catalog(&small, small.lane, 500).await;
     catalog(&large, large.lane, MANY).await;
@@ -211,9 +212,9 @@ async fn nobody_waits_for_a_large_deletion(pool: PgPool) {
     assert_eq!(large.number("select count(*) from headgate.records").await, i64::from(MANY));
 }
 
-/// As somebody does it by hand.
+/// As when somebody deletes by hand.
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn without_a_note_everything_goes_with_the_row(pool: PgPool) {
+async fn without_an_operation_everything_is_deleted_with_the_row(pool: PgPool) {
     let world = World::new(&pool).await;
     catalog(&world, world.lane, 10).await;
     world.run("delete from headgate.integrations").await;
@@ -236,7 +237,7 @@ async fn a_portion_reads_no_more_than_it_deletes(_: PgPoolOptions, options: PgCo
         plans.touched();
         assert!(deletions::delete_portion(&pool, None, id).await.unwrap());
         let touched = plans.touched();
-        // Of four tables, each row found and then deleted.
+        // In four tables, each row is read once to find it and once to delete it.
         assert!(touched.rows < 4 * 2 * 2_000 + 500 && touched.in_sequence < 500, "{statistics}: {touched:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! Jobs that expire end wherever they wait.
+//! Expired jobs end wherever they wait.
 
 use super::world::{lead, take_over};
 use crate::support::{World, end, retried, session};
@@ -37,7 +37,7 @@ async fn run(pool: &PgPool, sql: &str) {
     sqlx::raw_sql(sqlx::AssertSqlSafe(sql.to_owned())).execute(pool).await.unwrap();
 }
 
-/// One that has expired, one that will and one that never does, waiting in some way.
+/// A job that has expired, one that will, and one that never does.
 async fn trio(world: &World, spec: JobSpec) -> [JobId; 3] {
     let specs = [expired(spec.clone()), not_yet(spec.clone()), spec];
     world.accept(&specs).await.iter().map(|job| job.id).collect::<Vec<_>>().try_into().unwrap()
@@ -49,7 +49,7 @@ async fn change_lane(world: &World, lane: IntegrationId, change: &str) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_no_claim_takes_ends_where_it_waits(pool: PgPool) {
+async fn expired_jobs_that_no_claim_takes_end_where_they_wait(pool: PgPool) {
     let world = World::new(&pool).await;
     let term = lead(&pool).await;
     let mut trios = Vec::new();
@@ -67,7 +67,7 @@ async fn what_no_claim_takes_ends_where_it_waits(pool: PgPool) {
     let lane = world.lane().await;
     let tomorrow = JobSpec { run_at: Some(Utc::now() + Span::days(1)), ..world.spec(lane) };
     trios.push(("not due", trio(&world, tomorrow).await));
-    // Behind one of their key that waits for its time.
+    // Behind a job of their key that waits for its time.
     let keyed = |spec| JobSpec { serialize_key: Some("k".into()), ..spec };
     world.accept(&[JobSpec { run_at: Some(Utc::now() + Span::days(1)), ..keyed(world.spec(lane)) }]).await;
     trios.push(("blocked", trio(&world, keyed(world.spec(lane))).await));
@@ -85,7 +85,7 @@ async fn what_no_claim_takes_ends_where_it_waits(pool: PgPool) {
         record: Some(("product".into(), "1".into())),
         ..world.spec(lane)
     };
-    trios.push(("held", trio(&world, of_batch).await));
+    trios.push(("parked", trio(&world, of_batch).await));
     let mut connection = pool.acquire().await.unwrap();
     assert_eq!(jobs::park_batch(&mut connection, batch_id, 10).await.unwrap(), 3);
     drop(connection);
@@ -104,8 +104,8 @@ async fn what_no_claim_takes_ends_where_it_waits(pool: PgPool) {
     world.must_be_sound().await;
 }
 
-/// All that is kept of a finished job and does not say which, when, or by whom it was ended.
-async fn left_behind(world: &World, id: JobId) -> Value {
+/// The row of a finished job, without ids and times.
+async fn comparable_row(world: &World, id: JobId) -> Value {
     sqlx::query_scalar(
         "select to_jsonb(f) - array['id', 'worker_id', 'created_at', 'run_at', 'expires_at', 'started_at', 'finished_at']
             || jsonb_build_object('has_begun', started_at >= expires_at and finished_at >= started_at, 'worker', worker_id is not null)
@@ -123,7 +123,7 @@ async fn let_expire(world: &World, id: JobId) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn it_leaves_behind_what_a_claim_leaves_that_finds_a_job_expired(pool: PgPool) {
+async fn it_leaves_the_same_rows_as_a_claim_that_finds_a_job_expired(pool: PgPool) {
     let world = World::new(&pool).await;
     let term = lead(&pool).await;
     let lane = world.lane().await;
@@ -131,7 +131,7 @@ async fn it_leaves_behind_what_a_claim_leaves_that_finds_a_job_expired(pool: PgP
     let batch_id = Some(BatchId::generate());
     let spec = || JobSpec { batch_id, payload: Some(serde_json::json!({"n": 1})), ..world.spec(lane) };
     for failures in [0, 2] {
-        // What the first leaves behind is the claim's, what the second does the service's.
+        // First those of the claim, then those of the service.
         let mut left = Vec::new();
         for is_claimed in [true, false] {
             run(&pool, "truncate headgate.batch_deltas, headgate.throughput_deltas, headgate.job_attempts")
@@ -160,7 +160,7 @@ async fn it_leaves_behind_what_a_claim_leaves_that_finds_a_job_expired(pool: PgP
             .unwrap();
             let detail = world.get(id).await;
             assert_eq!(detail.job.attempt, failures + 1);
-            left.push((left_behind(&world, id).await, sums, detail.attempts.len(), detail.result));
+            left.push((comparable_row(&world, id).await, sums, detail.attempts.len(), detail.result));
         }
         assert_eq!(left[0], left[1], "after {failures} failures");
     }
@@ -169,7 +169,7 @@ async fn it_leaves_behind_what_a_claim_leaves_that_finds_a_job_expired(pool: PgP
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_job_that_runs_or_was_given_more_time_does_not_expire(pool: PgPool) {
+async fn a_job_that_runs_or_whose_expiry_was_extended_does_not_expire(pool: PgPool) {
     let world = World::new(&pool).await;
     let term = lead(&pool).await;
     let lane = world.lane().await;
@@ -187,7 +187,7 @@ async fn a_job_that_runs_or_was_given_more_time_does_not_expire(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn the_change_behind_an_expired_job_takes_its_row_over(pool: PgPool) {
+async fn the_successor_of_an_expired_job_takes_over_its_row(pool: PgPool) {
     let world = World::new(&pool).await;
     let term = lead(&pool).await;
     let lane = world.lane().await;
@@ -199,7 +199,7 @@ async fn the_change_behind_an_expired_job_takes_its_row_over(pool: PgPool) {
     };
     let firsts = world.accept(&[change("x", "a"), change("y", "b")]).await;
     let held = world.claim(worker, 2).await;
-    // One of the changes behind them has expired too, and so has one that waits for the end of the first line.
+    // One of their successors has expired too. Another job waits behind the first one in its key.
     let behind = world.accept(&[change("x", "c"), expired(change("y", "d"))]).await;
     let next = world.accept(&[change("z", "a")]).await[0].id;
     let ends: Vec<AttemptEnd> =
@@ -228,7 +228,7 @@ async fn the_change_behind_an_expired_job_takes_its_row_over(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_somebody_holds_is_passed_over_until_it_is_let_go(pool: PgPool) {
+async fn locked_jobs_are_passed_over_until_they_are_unlocked(pool: PgPool) {
     let world = World::new(&pool).await;
     let term = lead(&pool).await;
     let (lane, deleted) = (world.lane().await, world.lane().await);
@@ -244,7 +244,7 @@ async fn what_somebody_holds_is_passed_over_until_it_is_let_go(pool: PgPool) {
         .execute(&mut *operator)
         .await
         .unwrap();
-    // Whoever waited would be told so: nobody lets go before.
+    // A run that waited for a lock would time out, because nothing is unlocked before.
     let expiry = Expiry::default();
     assert!(!expiry.run_once(&pool, term).await.unwrap());
     assert_eq!(world.number("select count(*) from headgate.finished_jobs").await, 5);
@@ -252,32 +252,32 @@ async fn what_somebody_holds_is_passed_over_until_it_is_let_go(pool: PgPool) {
     operator.commit().await.unwrap();
     expiry.run_once(&pool, term).await.unwrap();
     assert_eq!(world.number("select count(*) from headgate.finished_jobs").await, 8);
-    assert_eq!(world.ready().await.len(), 1, "the other one of the key");
+    assert_eq!(world.ready().await.len(), 1, "the other job of the key");
     world.must_be_sound().await;
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_thousand_that_somebody_holds_do_not_hide_the_next(pool: PgPool) {
+async fn a_thousand_locked_jobs_do_not_hide_the_next(pool: PgPool) {
     let world = World::new(&pool).await;
     let term = lead(&pool).await;
     let lane = world.lane().await;
     world.accept(&vec![expired(world.spec(lane)); 1_000]).await;
-    let mut stranger = pool.begin().await.unwrap();
-    sqlx::query("select 1 from headgate.jobs for update").execute(&mut *stranger).await.unwrap();
+    let mut lock_holder = pool.begin().await.unwrap();
+    sqlx::query("select 1 from headgate.jobs for update").execute(&mut *lock_holder).await.unwrap();
     let later = JobSpec { expires_at: Some(Utc::now() - Span::minutes(1)), ..world.spec(lane) };
     let behind = world.accept(&[later]).await[0].id;
     let expiry = Expiry::default();
     assert!(expiry.run_once(&pool, term).await.unwrap(), "there may be more");
     assert!(!expiry.run_once(&pool, term).await.unwrap());
     assert_eq!(world.get(behind).await.job.status, JobStatus::Cancelled);
-    stranger.rollback().await.unwrap();
+    lock_holder.rollback().await.unwrap();
     expiry.run_once(&pool, term).await.unwrap();
     assert_eq!(world.number("select count(*) from headgate.jobs").await, 0);
     world.must_be_sound().await;
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn who_leads_no_more_ends_nothing(pool: PgPool) {
+async fn a_former_leader_ends_nothing(pool: PgPool) {
     let world = World::new(&pool).await;
     let old = lead(&pool).await;
     take_over(&pool).await;
@@ -289,7 +289,7 @@ async fn who_leads_no_more_ends_nothing(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn to_find_none_is_a_few_pages_whatever_waits(_: PgPoolOptions, options: PgConnectOptions) {
+async fn finding_no_expired_job_reads_a_few_pages_whatever_waits(_: PgPoolOptions, options: PgConnectOptions) {
     let (pool, plans) = session(options);
     let world = World::new(&pool).await;
     let mut connection = pool.acquire().await.unwrap();
@@ -299,7 +299,7 @@ async fn to_find_none_is_a_few_pages_whatever_waits(_: PgPoolOptions, options: P
     let lane = world.lane().await;
     run(&pool, "alter table headgate.jobs set (autovacuum_enabled = off); analyze headgate.jobs").await;
     let expiry = Expiry::default();
-    // Plans are made and kept while there is almost nothing.
+    // Plans are made and cached while the tables are almost empty.
     for _ in 0..8 {
         world.accept(&vec![expired(world.spec(lane)); 2]).await;
         expiry.run_once(&pool, term).await.unwrap();
@@ -327,8 +327,8 @@ async fn to_find_none_is_a_few_pages_whatever_waits(_: PgPoolOptions, options: P
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn to_claim_a_job_that_expires_writes_no_index(_: PgPoolOptions, options: PgConnectOptions) {
-    // One session, which tells its statistics when it is asked.
+async fn claiming_a_job_with_an_expiry_writes_no_index(_: PgPoolOptions, options: PgConnectOptions) {
+    // One session, which flushes its statistics on demand.
     let pool = PgPoolOptions::new().max_connections(1).connect_lazy_with(options);
     let world = World::new(&pool).await;
     let lane = world.lane().await;

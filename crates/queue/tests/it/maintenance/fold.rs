@@ -1,4 +1,4 @@
-//! Folding: the sums stay, whoever folds and whatever is appended meanwhile.
+//! Folding keeps all sums, whoever folds and whatever is appended meanwhile.
 
 use super::world::{World, lead};
 use crate::support::until;
@@ -40,7 +40,7 @@ async fn deltas_that_cancel_each_other_out_leave_no_row(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn many_folders_and_many_writers_lose_nothing(pool: PgPool) {
+async fn concurrent_folds_and_writers_lose_nothing(pool: PgPool) {
     let world = World::new(&pool).await;
     let term = lead(&pool).await;
     let tasks = (0..6).map(|task| {
@@ -113,7 +113,7 @@ async fn a_process_that_does_not_lead_folds_when_there_are_too_many(pool: PgPool
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn deltas_that_pile_up_while_the_leader_does_nothing_are_folded_by_another_process(pool: PgPool) {
     let world = World::new(&pool).await;
-    // It leads for a minute and never comes to it.
+    // It leads for a minute and never folds.
     lead(&pool).await;
     let token = CancellationToken::new();
     let other = Maintenance::start(pool.clone(), EngineConfig::default(), insight::services::services(&EngineConfig::default()), token.clone());

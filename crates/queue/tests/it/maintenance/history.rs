@@ -1,7 +1,6 @@
-//! What was done is kept for as long as the deployment says, and deleted records until nobody needs them; to find what is over, nothing else is
-//! read.
+//! History is kept for as long as the deployment says, and deleted records until nobody needs them; finding expired rows reads no others.
 
-use super::world::{World, lead};
+use super::world::{World, lead, delete_history};
 use crate::support::session;
 use chrono::{TimeDelta, Utc};
 use model::{
@@ -12,7 +11,7 @@ use queue::{
     maintenance::{DeletedRecords, Retention, Service as _},
     store::{
         leader::Term,
-        retention::{TombstoneCursor, delete_history, remove_tombstones},
+        retention::{TombstoneCursor, remove_tombstones},
     },
 };
 use sqlx::{
@@ -25,12 +24,12 @@ use uuid::Uuid;
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// An id made so many days ago.
-fn made(days_ago: i64) -> Uuid {
+fn id_made(days_ago: i64) -> Uuid {
     let first = first_id(Utc::now() - TimeDelta::days(days_ago)).as_u128();
     Uuid::from_u128(first | Uuid::now_v7().as_u128() & (u128::MAX >> 48))
 }
 
-/// A line of the audit log, and a bulk action that ended so many hours after it was asked for; none: it goes on.
+/// A line of the audit log, and a bulk action that took so many hours; none: it still runs.
 async fn done(pool: &PgPool, days_ago: i64, took_hours: Option<f64>) {
     sqlx::query(
         "with line as (
@@ -42,7 +41,7 @@ async fn done(pool: &PgPool, days_ago: i64, took_hours: Option<f64>) {
             at + make_interval(hours => 1) * $3::float8
         from (select clock_timestamp() - make_interval(days => $2) as at) asked",
     )
-    .bind(made(days_ago))
+    .bind(id_made(days_ago))
     .bind(i32::try_from(days_ago).unwrap())
     .bind(took_hours)
     .execute(pool)
@@ -50,8 +49,8 @@ async fn done(pool: &PgPool, days_ago: i64, took_hours: Option<f64>) {
     .unwrap();
 }
 
-/// A re-sync that was asked for so many days ago and has ended, but for calling off what waits.
-async fn resynced(world: &World, days_ago: i64, is_calling_off: bool) {
+/// A cancelled re-sync of so many days ago; if `is_cancelling`, its waiting jobs are still being cancelled.
+async fn resynced(world: &World, days_ago: i64, is_cancelling: bool) {
     sqlx::query(
         "with batch as (
             insert into headgate.batches (id, app_id, integration_id, job_type, completed_at)
@@ -61,23 +60,23 @@ async fn resynced(world: &World, days_ago: i64, is_calling_off: bool) {
         insert into headgate.resyncs (id, app_id, integration_id, batch_id, mode, requested_by, state, is_calling_off, finished_at)
         select id, $2, $3, id, 'full', 'U', 'cancelled', $5, clock_timestamp() - make_interval(days => $4) from batch",
     )
-    .bind(made(days_ago))
+    .bind(id_made(days_ago))
     .bind(world.app)
     .bind(world.lane)
     .bind(i32::try_from(days_ago).unwrap())
-    .bind(is_calling_off)
+    .bind(is_cancelling)
     .execute(&world.pool)
     .await
     .unwrap();
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_was_done_goes_after_its_time(pool: PgPool) {
+async fn history_is_deleted_after_its_retention(pool: PgPool) {
     let world = World::new(&pool).await;
     let term = lead(&pool).await;
     done(&pool, 9, Some(1.0)).await;
     done(&pool, 11, Some(1.0)).await;
-    // It went on for days, and ended yesterday.
+    // This one ran for days and ended yesterday.
     done(&pool, 12, Some(11.0 * 24.0)).await;
     done(&pool, 13, None).await;
     resynced(&world, 9, false).await;
@@ -97,7 +96,7 @@ async fn what_was_done_goes_after_its_time(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn to_find_what_is_over_what_is_kept_is_not_read(_: PgPoolOptions, options: PgConnectOptions) {
+async fn finding_expired_history_does_not_read_what_is_kept(_: PgPoolOptions, options: PgConnectOptions) {
     let (pool, plans) = session(options);
     let world = World::new(&pool).await;
     let term = lead(&pool).await;
@@ -123,7 +122,7 @@ async fn to_find_what_is_over_what_is_kept_is_not_read(_: PgPoolOptions, options
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn the_ids_of_events_go_when_they_say_nothing_any_more(pool: PgPool) {
+async fn event_ids_are_deleted_after_their_retention(pool: PgPool) {
     let world = World::new(&pool).await;
     let term = lead(&pool).await;
     world
@@ -156,7 +155,7 @@ async fn records(world: &World, count: i32, deleted: i32) {
     .unwrap();
 }
 
-/// Some of them are known to the external system.
+/// Marks some of them as sent to the external system.
 async fn sent(world: &World, first: i32, last: i32) {
     sqlx::query(
         "insert into headgate.sent_records (integration_id, record_type, record_id, version, attributes)
@@ -170,7 +169,7 @@ async fn sent(world: &World, first: i32, last: i32) {
     .unwrap();
 }
 
-/// A pass over all tombstones; answers in how many portions.
+/// Runs a pass over all tombstones and returns the number of portions.
 async fn pass(pool: &PgPool, term: Term) -> usize {
     let service = DeletedRecords::new(Retentions::default());
     let mut portions = 1;
@@ -181,7 +180,7 @@ async fn pass(pool: &PgPool, term: Term) -> usize {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_deleted_record_goes_when_nobody_has_it_any_more(pool: PgPool) {
+async fn a_deleted_record_is_removed_when_no_system_has_it(pool: PgPool) {
     let world = World::new(&pool).await;
     let term = lead(&pool).await;
     records(&world, 6, 5).await;
@@ -191,7 +190,7 @@ async fn a_deleted_record_goes_when_nobody_has_it_any_more(pool: PgPool) {
             .await
             .unwrap()
     };
-    // 2 was told to it, 3 perhaps; 4 was deleted only yesterday; 5 is being made anew.
+    // Record 2 was sent to it, 3 perhaps; 4 was deleted only yesterday; 5 is just being created again.
     sent(&world, 2, 2).await;
     sqlx::query("insert into headgate.unsure_records values ($1, 'product', '3', null)")
         .bind(world.lane)
@@ -201,26 +200,26 @@ async fn a_deleted_record_goes_when_nobody_has_it_any_more(pool: PgPool) {
     world
         .run("update headgate.records set deleted_at = now() - interval '1 day' where record_id = '4'")
         .await;
-    let mut anew = pool.begin().await.unwrap();
+    let mut recreation = pool.begin().await.unwrap();
     sqlx::query("select from headgate.records where record_id = '5' for update")
-        .execute(&mut *anew)
+        .execute(&mut *recreation)
         .await
         .unwrap();
     pass(&pool, term).await;
     assert_eq!(left().await, "2 3 4 5 6");
-    anew.rollback().await.unwrap();
-    // It was told of the deletion.
+    recreation.rollback().await.unwrap();
+    // The deletion was sent.
     world.run("delete from headgate.sent_records; delete from headgate.unsure_records").await;
     pass(&pool, term).await;
     assert_eq!(left().await, "4 6");
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn tombstones_that_must_stay_keep_no_other_from_going(pool: PgPool) {
+async fn tombstones_that_must_stay_do_not_block_others(pool: PgPool) {
     let world = World::new(&pool).await;
     let term = lead(&pool).await;
     records(&world, 4_100, 4_100).await;
-    // More than a portion, and the oldest of all.
+    // More than a portion, and the oldest ones.
     sent(&world, 1, 4_000).await;
     world
         .run(
@@ -232,7 +231,7 @@ async fn tombstones_that_must_stay_keep_no_other_from_going(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn to_find_tombstones_the_catalog_is_not_read(_: PgPoolOptions, options: PgConnectOptions) {
+async fn finding_tombstones_does_not_read_the_catalog(_: PgPoolOptions, options: PgConnectOptions) {
     let (pool, plans) = session(options);
     let world = World::new(&pool).await;
     let term = lead(&pool).await;

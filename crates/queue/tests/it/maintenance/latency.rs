@@ -1,6 +1,6 @@
-//! How long things take: kept as histograms, the same whoever folds them and whichever way they are read.
+//! Latencies are kept as histograms, and reading them gives the same before and after folding.
 
-use super::world::{World, lead, take_over};
+use super::world::{World, lead, take_over, delete_expired};
 use crate::support::{self, Script, World as Jobs, ok};
 use insight::store::stats;
 use model::{
@@ -20,7 +20,7 @@ fn spans(attempts_ms: &[u64], waits_ms: &[u64]) -> Spans {
     spans
 }
 
-async fn took(pool: &PgPool, lane: IntegrationId, attempts_ms: &[u64], waits_ms: &[u64]) {
+async fn append_spans(pool: &PgPool, lane: IntegrationId, attempts_ms: &[u64], waits_ms: &[u64]) {
     append(pool, &HashMap::from([(lane, spans(attempts_ms, waits_ms))])).await.unwrap();
 }
 
@@ -34,8 +34,8 @@ async fn percentiles_are_the_same_before_and_after_folding(pool: PgPool) {
     let other = world.another_lane().await;
     let term = lead(&pool).await;
     let hundred: Vec<u64> = (1..=100).map(|n| n * 10).collect();
-    took(&pool, world.lane, &hundred, &[3]).await;
-    took(&pool, other, &[60_000], &[]).await;
+    append_spans(&pool, world.lane, &hundred, &[3]).await;
+    append_spans(&pool, other, &[60_000], &[]).await;
     let lane = Some(world.lane);
     for window in Window::ALL {
         let unfolded = read(&pool, Scope::AllApps, lane, window).await;
@@ -63,8 +63,8 @@ async fn percentiles_are_the_same_before_and_after_folding(pool: PgPool) {
         assert_eq!(all.latency.unwrap().count, 101, "{window:?}");
         assert_eq!(own.latency, all.latency, "the app has all there are");
     }
-    // Another second: added to the rows there are.
-    took(&pool, world.lane, &[20, 30], &[]).await;
+    // Later spans are added to the existing rows.
+    append_spans(&pool, world.lane, &[20, 30], &[]).await;
     fold(&pool, term).await.unwrap();
     assert_eq!(read(&pool, Scope::AllApps, lane, Window::Hour).await.latency.unwrap().count, 102);
     let sum = world.number("select (select sum(n) from unnest(latency) n)::bigint * 1000000000 + latency_us / 1000 from headgate.totals").await;
@@ -72,11 +72,11 @@ async fn percentiles_are_the_same_before_and_after_folding(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn an_app_sees_its_own_times_alone(pool: PgPool) {
+async fn an_app_sees_only_its_own_latencies(pool: PgPool) {
     let (one, other) = (World::new(&pool).await, World::new(&pool).await);
     let term = lead(&pool).await;
-    took(&pool, one.lane, &[10], &[]).await;
-    took(&pool, other.lane, &[10, 20], &[]).await;
+    append_spans(&pool, one.lane, &[10], &[]).await;
+    append_spans(&pool, other.lane, &[10, 20], &[]).await;
     for _ in 0..2 {
         let own = read(&pool, Scope::App(other.app), None, Window::Hour).await;
         assert_eq!(own.latency.unwrap().count, 2);
@@ -87,10 +87,10 @@ async fn an_app_sees_its_own_times_alone(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn gauges_tell_of_the_last_five_minutes(pool: PgPool) {
+async fn gauges_cover_the_last_five_minutes(pool: PgPool) {
     let world = World::new(&pool).await;
     let term = lead(&pool).await;
-    took(&pool, world.lane, &[70; 3], &[]).await;
+    append_spans(&pool, world.lane, &[70; 3], &[]).await;
     sqlx::query("update headgate.latency_deltas set at = at - interval '7 minutes'")
         .execute(&pool)
         .await
@@ -98,7 +98,7 @@ async fn gauges_tell_of_the_last_five_minutes(pool: PgPool) {
     fold(&pool, term).await.unwrap();
     let silent = stats::gauge(&pool, Scope::AllApps, world.lane).await.unwrap();
     assert_eq!((silent.latency, silent.wait), (None, None));
-    took(&pool, world.lane, &[70; 5], &[900]).await;
+    append_spans(&pool, world.lane, &[70; 5], &[900]).await;
     let gauge = stats::gauge(&pool, Scope::AllApps, world.lane).await.unwrap();
     assert_eq!(gauge.latency.map(|latency| latency.count), Some(5));
     let sampled = stats::snapshot(&pool).await.unwrap().integrations.remove(0);
@@ -106,20 +106,20 @@ async fn gauges_tell_of_the_last_five_minutes(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn an_old_leader_folds_no_times(pool: PgPool) {
+async fn a_former_leader_folds_no_latencies(pool: PgPool) {
     let world = World::new(&pool).await;
     let old = lead(&pool).await;
     let new = take_over(&pool).await;
-    took(&pool, world.lane, &[1], &[1]).await;
+    append_spans(&pool, world.lane, &[1], &[1]).await;
     assert_eq!(fold(&pool, old).await.unwrap(), 0);
     assert_eq!(world.number("select count(*) from headgate.throughput").await, 0);
     assert_eq!(fold(&pool, new).await.unwrap(), 1);
-    // Three steps of one integration, and of all together; a day's chart of all, and of the app.
+    // Three steps for the integration and for all together; the daily chart's step for all and for the app.
     assert_eq!(world.number("select count(*) from headgate.throughput").await, 8);
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_running_engine_measures_attempts_and_waits_and_reports_itself(pool: PgPool) {
+async fn a_running_engine_measures_attempts_and_waits(pool: PgPool) {
     let jobs = Jobs::new(&pool).await;
     let lane = jobs.lane().await;
     jobs.accept_plain(lane, 5).await;
@@ -135,7 +135,7 @@ async fn a_running_engine_measures_attempts_and_waits_and_reports_itself(pool: P
     assert!(report.is_registered && !report.is_stopping && report.trouble().is_none());
     assert_eq!((report.claims.jobs, report.finishes.jobs), (5, 5));
     assert!(report.claims.durations.total() >= 1);
-    // What it gathered is written at the end at the latest.
+    // What it collected is written at shutdown at the latest.
     engine.shutdown().await;
     assert!(watch.report().is_stopping);
     let measured = recent(&pool, Some(lane)).await.unwrap().remove(&lane).unwrap();
@@ -145,24 +145,24 @@ async fn a_running_engine_measures_attempts_and_waits_and_reports_itself(pool: P
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_day_of_an_app_is_read_from_its_sums(pool: PgPool) {
-    let (world, stranger) = (World::new(&pool).await, World::new(&pool).await);
+async fn the_day_of_an_app_is_read_from_its_own_sums(pool: PgPool) {
+    let (world, foreign) = (World::new(&pool).await, World::new(&pool).await);
     let other = world.another_lane().await;
     let term = lead(&pool).await;
     let day = async || read(&pool, Scope::App(world.app), None, Window::Day).await;
-    took(&pool, world.lane, &[10, 20], &[3]).await;
-    took(&pool, other, &[40_000], &[]).await;
-    took(&pool, stranger.lane, &[1], &[1]).await;
+    append_spans(&pool, world.lane, &[10, 20], &[3]).await;
+    append_spans(&pool, other, &[40_000], &[]).await;
+    append_spans(&pool, foreign.lane, &[1], &[1]).await;
     let unfolded = day().await;
     fold(&pool, term).await.unwrap();
-    took(&pool, other, &[30], &[]).await;
+    append_spans(&pool, other, &[30], &[]).await;
     fold(&pool, term).await.unwrap();
     let rows = "select count(*) from headgate.throughput where step_seconds = 900 and latency <> '{}'";
-    // Two apps and the deployment, in the bucket or two of this test.
+    // Two apps and the deployment, in the one or two buckets of this test.
     let sums = world.number(rows).await;
     assert!((3..=6).contains(&sums), "{sums}");
-    // One not folded yet, and none of what sums are not made of.
-    took(&pool, world.lane, &[50], &[]).await;
+    // One delta that is not folded yet; and the rows of single integrations are deleted.
+    append_spans(&pool, world.lane, &[50], &[]).await;
     world.run("delete from headgate.throughput where step_seconds <> 900").await;
     let read = day().await;
     assert_eq!(unfolded.latency.map(|latency| latency.count), Some(3));
@@ -170,14 +170,14 @@ async fn a_day_of_an_app_is_read_from_its_sums(pool: PgPool) {
     assert_eq!(read.wait.map(|wait| wait.count), Some(1));
     assert_eq!(read.buckets.iter().filter_map(|b| b.latency).map(|latency| latency.count).sum::<i64>(), 5);
     world.run("update headgate.throughput set bucket_at = bucket_at - interval '26 hours'").await;
-    queue::store::retention::delete_expired(&pool, term).await.unwrap();
+    delete_expired(&pool, term).await.unwrap();
     let apps = "select count(*) from headgate.throughput where step_seconds = 900 and integration_id <> '00000000-0000-0000-0000-000000000000'";
     assert_eq!(world.number(apps).await, 0, "kept as long as the chart is");
     assert!(
         world.number(rows).await > 0,
-        "the deployment can be seen as it was yesterday, and the day before from there"
+        "kept so that yesterday can be compared with the day before"
     );
     world.run("update headgate.throughput set bucket_at = bucket_at - interval '48 hours'").await;
-    queue::store::retention::delete_expired(&pool, term).await.unwrap();
+    delete_expired(&pool, term).await.unwrap();
     assert_eq!(world.number(rows).await, 0);
 }

@@ -1,4 +1,4 @@
-//! Who leads: one at a time, and never one who came too late.
+//! One process leads at a time, and a former leader writes nothing.
 
 use super::world::{World, lead, take_over};
 use crate::support::until;
@@ -27,7 +27,7 @@ async fn a_lease_that_ended_is_taken_over_under_a_higher_term(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_lease_that_ended_is_not_renewed_even_when_nobody_took_it(pool: PgPool) {
+async fn a_lease_that_ended_is_not_renewed_even_when_nobody_took_over(pool: PgPool) {
     let term = lead(&pool).await;
     let mut connection = pool.acquire().await.unwrap();
     sqlx::query("update headgate.leader set expires_at = clock_timestamp()").execute(&pool).await.unwrap();
@@ -35,15 +35,15 @@ async fn a_lease_that_ended_is_not_renewed_even_when_nobody_took_it(pool: PgPool
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_lease_given_back_is_free_at_once(pool: PgPool) {
+async fn a_released_lease_is_free_at_once(pool: PgPool) {
     let first = lead(&pool).await;
     leader::release(&mut pool.acquire().await.unwrap(), first).await.unwrap();
     assert_eq!(lead(&pool).await.number, first.number + 1);
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn of_many_who_ask_at_once_one_leads(pool: PgPool) {
-    let asked = (0..8).map(|_| {
+async fn of_many_simultaneous_candidates_one_leads(pool: PgPool) {
+    let candidates = (0..8).map(|_| {
         let pool = pool.clone();
         tokio::spawn(async move {
             let mut connection = pool.acquire().await.unwrap();
@@ -51,14 +51,14 @@ async fn of_many_who_ask_at_once_one_leads(pool: PgPool) {
         })
     });
     let mut leaders = 0;
-    for asked in asked.collect::<Vec<_>>() {
-        leaders += usize::from(asked.await.unwrap().is_some());
+    for candidates in candidates.collect::<Vec<_>>() {
+        leaders += usize::from(candidates.await.unwrap().is_some());
     }
     assert_eq!(leaders, 1);
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn an_old_leaders_write_is_refused(pool: PgPool) {
+async fn a_former_leaders_write_is_refused(pool: PgPool) {
     let world = World::new(&pool).await;
     world.pending(world.lane, 3, 0).await;
     let old = lead(&pool).await;
@@ -70,13 +70,13 @@ async fn an_old_leaders_write_is_refused(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn whoever_is_stopped_between_the_question_and_the_write_writes_nothing(pool: PgPool) {
+async fn a_leader_stopped_between_confirm_and_write_writes_nothing(pool: PgPool) {
     let mut connection = pool.acquire().await.unwrap();
     let short = Duration::from_millis(500);
     let term = leader::acquire(&mut connection, WorkerId::generate(), short).await.unwrap().unwrap();
     let mut stopped = pool.begin().await.unwrap();
     leader::confirm(&mut stopped, term).await.unwrap();
-    // Nothing is heard of it, and the server does not wait for it any longer than others wait for its lease.
+    // It is idle in its transaction, which the server ends no later than its lease runs out.
     let is_over = "select not exists (select 1 from pg_stat_activity where datname = current_database() and state = 'idle in transaction')";
     until(&pool, is_over).await;
     lead(&pool).await;

@@ -1,6 +1,6 @@
-//! How much of a limit was used: exact to the slot, whoever copies it and however often.
+//! The use of a rate limit is exact to the slot, whoever copies it and however often.
 
-use super::world::{World, lead, take_over};
+use super::world::{World, lead, take_over, delete_expired};
 use insight::store::rate_limits::{SharedLimit, collect, history};
 use model::{
     id::IntegrationId,
@@ -59,13 +59,13 @@ async fn every_slot_is_counted_in_the_minute_it_lies_in(pool: PgPool) {
     let term = lead(&pool).await;
     limited(&pool, "erp").await;
     let (mut minutes, mut quarters) = (BTreeMap::new(), BTreeMap::new());
-    // 566 slots a minute: each call ends in the minute it began in, or in the next. Twenty minutes and more of them.
+    // At most 566 slots per call, so each call ends in the minute in which it began or in the next. They cover more than twenty minutes.
     for wanted in [500, 1, 66, 400, 0, 133].into_iter().cycle().take(66) {
         for slot in reserve(&pool, "erp", wanted).await {
             *minutes.entry(slot / 60_000_000).or_insert(0) += 1;
             *quarters.entry(slot / 900_000_000).or_insert(0) += 1;
         }
-        // Once or twice: what is copied is the count, not what was added.
+        // Copied once or twice: the copy is of the count, not of an increment.
         for _ in 0..=wanted % 2 {
             collect(&pool, term).await.unwrap();
         }
@@ -76,13 +76,13 @@ async fn every_slot_is_counted_in_the_minute_it_lies_in(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn the_strip_shows_every_slot_before_and_after_it_is_copied(pool: PgPool) {
+async fn the_history_has_every_slot_before_and_after_it_is_copied(pool: PgPool) {
     let world = World::new(&pool).await;
     let term = lead(&pool).await;
     limited(&pool, "erp").await;
     limited(&pool, "another").await;
     reserve(&pool, "another", 9).await;
-    // In the past, so that none lies in a minute that has not begun.
+    // In the past, so that no slot is in a minute that has not begun.
     world.run("update headgate.rate_limits set minute = extract(epoch from clock_timestamp())::bigint / 60 - 20, minute_given = 566, minute_before = extract(epoch from clock_timestamp())::bigint / 60 - 21, minute_before_given = 283 where key = 'erp'").await;
     for _ in 0..2 {
         for window in LimitWindow::ALL {
@@ -91,13 +91,13 @@ async fn the_strip_shows_every_slot_before_and_after_it_is_copied(pool: PgPool) 
             assert_eq!(given(&used), 849, "{window:?}");
         }
         let hour = read(&pool, "erp", world.lane, LimitWindow::Hour).await;
-        let shades: Vec<_> =
+        let shares: Vec<_> =
             hour.steps.iter().map(|step| step.share()).filter(|share| *share > 0.0).collect();
-        // Within a hundredth of what was given of the 600 that the limit allows.
-        assert_eq!(shades.len(), 2);
+        // Within a hundredth of the share of the 600 slots that the limit allows.
+        assert_eq!(shares.len(), 2);
         assert!(
-            (shades[0] - 283.0 / 600.0).abs() < 0.01 && (shades[1] - 566.0 / 600.0).abs() < 0.01,
-            "{shades:?}"
+            (shares[0] - 283.0 / 600.0).abs() < 0.01 && (shares[1] - 566.0 / 600.0).abs() < 0.01,
+            "{shares:?}"
         );
         collect(&pool, term).await.unwrap();
     }
@@ -108,7 +108,7 @@ async fn the_strip_shows_every_slot_before_and_after_it_is_copied(pool: PgPool) 
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_429_below_our_limit_is_told_and_so_is_when_the_limit_was_edited(pool: PgPool) {
+async fn a_429_below_our_limit_and_edits_of_the_limit_are_shown(pool: PgPool) {
     let world = World::new(&pool).await;
     let other = world.another_lane().await;
     let term = lead(&pool).await;
@@ -141,14 +141,14 @@ async fn a_429_below_our_limit_is_told_and_so_is_when_the_limit_was_edited(pool:
             let used = read(&pool, "erp", world.lane, window).await;
             let hatched: Vec<_> = used.steps.iter().filter(|step| step.was_refused_below_limit()).collect();
             assert_eq!(hatched.iter().map(|step| step.refused).collect::<Vec<_>>(), [2], "{window:?}");
-            assert_eq!(used.edited_at.len(), 1, "its own, and of the limit");
+            assert_eq!(used.edited_at.len(), 1, "only this integration's, and only of the limit");
         }
         fold(&pool, term).await.unwrap();
     }
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn an_old_leader_copies_nothing_and_what_is_a_day_old_goes(pool: PgPool) {
+async fn a_former_leader_copies_nothing_and_day_old_rows_are_deleted(pool: PgPool) {
     let world = World::new(&pool).await;
     let old = lead(&pool).await;
     let new = take_over(&pool).await;
@@ -158,6 +158,6 @@ async fn an_old_leader_copies_nothing_and_what_is_a_day_old_goes(pool: PgPool) {
     assert!(collect(&pool, new).await.unwrap() > 0);
     assert!(!kept(&pool, 60).await.is_empty());
     world.run("update headgate.rate_limit_use set bucket_at = bucket_at - interval '26 hours'").await;
-    queue::store::retention::delete_expired(&pool, new).await.unwrap();
+    delete_expired(&pool, new).await.unwrap();
     assert!(kept(&pool, 60).await.is_empty() && kept(&pool, 900).await.is_empty());
 }

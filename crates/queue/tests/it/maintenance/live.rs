@@ -1,4 +1,4 @@
-//! The hub: what one process knows of the newest snapshot.
+//! The hub, which holds the newest snapshot in each process.
 
 use super::world::{World, lead};
 use insight::{
@@ -36,7 +36,7 @@ async fn the_hub_follows_the_sampler_and_ends_with_its_token(pool: PgPool) {
     assert_eq!(serde_json::from_str::<Snapshot>(&seen.json).unwrap(), first);
     assert!(!seen.is_stale());
     let part = |state: &LiveState| state.part(Scope::AllApps, Some(world.lane)).unwrap();
-    assert!(Arc::ptr_eq(&part(&seen), &part(&hub.current())), "made once for all who look at it");
+    assert!(Arc::ptr_eq(&part(&seen), &part(&hub.current())), "made once for all readers");
 
     world.pending(world.lane, 2, 0).await;
     let second = stats::snapshot(&pool).await.unwrap();
@@ -44,7 +44,7 @@ async fn the_hub_follows_the_sampler_and_ends_with_its_token(pool: PgPool) {
     let seen = until(&mut changes, |state| state.snapshot.as_deref() == Some(&second)).await;
     let narrowed = second.narrowed(Scope::AllApps, Some(world.lane));
     assert_eq!(serde_json::from_str::<Snapshot>(&part(&seen)).unwrap(), narrowed);
-    assert_eq!(hub.history()[0].totals.backlog, 3, "a minute is told by its first snapshot");
+    assert_eq!(hub.history()[0].totals.backlog, 3, "the first snapshot stands for its minute");
     assert_eq!(hub.backlogs(world.lane)[0].1, 3);
 
     token.cancel();
@@ -52,7 +52,7 @@ async fn the_hub_follows_the_sampler_and_ends_with_its_token(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn the_last_snapshot_stays_while_the_database_is_away(pool: PgPool) {
+async fn the_last_snapshot_is_kept_while_the_database_is_down(pool: PgPool) {
     World::new(&pool).await;
     let term = lead(&pool).await;
     let snapshot = stats::snapshot(&pool).await.unwrap();
@@ -63,7 +63,7 @@ async fn the_last_snapshot_stays_while_the_database_is_away(pool: PgPool) {
     let mut changes = hub.subscribe();
     until(&mut changes, |state| state.snapshot.is_some()).await;
     own.close().await;
-    let away = until(&mut changes, |state| state.error.is_some()).await;
-    assert_eq!(away.snapshot.as_deref(), Some(&snapshot));
-    assert!(away.is_stale());
+    let down = until(&mut changes, |state| state.error.is_some()).await;
+    assert_eq!(down.snapshot.as_deref(), Some(&snapshot));
+    assert!(down.is_stale());
 }

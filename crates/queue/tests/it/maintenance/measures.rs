@@ -1,4 +1,4 @@
-//! What the sampler measures, and who may read it where.
+//! What the sampler measures, and that every process gets it.
 
 use super::world::{World, lead};
 use insight::{
@@ -15,7 +15,7 @@ use sqlx::{Connection as _, PgConnection, PgPool};
 use tokio_util::sync::CancellationToken;
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn sums_since_the_beginning_rise_with_each_fold_and_outlive_everything(pool: PgPool) {
+async fn totals_rise_with_each_fold_and_outlive_retention(pool: PgPool) {
     let world = World::new(&pool).await;
     let term = lead(&pool).await;
     for _ in 0..2 {
@@ -35,7 +35,7 @@ async fn sums_since_the_beginning_rise_with_each_fold_and_outlive_everything(poo
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn the_oldest_transaction_is_told_with_its_owner(pool: PgPool) {
+async fn the_oldest_transaction_is_reported_with_its_owner(pool: PgPool) {
     let seen = &mut LastSeen::default();
     let options = (*pool.connect_options()).clone().application_name("nightly export\u{1b}[31m");
     let mut export = PgConnection::connect_with(&options).await.unwrap();
@@ -68,7 +68,7 @@ async fn measures_and_warnings_reach_every_process(pool: PgPool) {
     let hub = LiveHub::start(pool.clone(), token.clone());
     let sample = Sample::default();
     sample.run_once(&pool, term).await.unwrap();
-    // Snapshots that follow carry no measures: the ones before stay.
+    // Snapshots that follow carry no measures: the previous ones are kept.
     sample.run_once(&pool, term).await.unwrap();
     let mut changes = hub.subscribe();
     let state =
@@ -82,14 +82,14 @@ async fn measures_and_warnings_reach_every_process(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn the_leader_tells_how_its_services_do(pool: PgPool) {
+async fn the_leader_reports_the_health_of_its_services(pool: PgPool) {
     let token = CancellationToken::new();
     let hub = LiveHub::start(pool.clone(), token.clone());
     let maintenance = Maintenance::start(pool.clone(), EngineConfig::default(), insight::services::services(&EngineConfig::default()), token.clone());
     let mut changes = hub.subscribe();
     let state = changes
         .wait_for(|state| {
-            let is_told = |name: &str| {
+            let is_reported = |name: &str| {
                 state.measures.as_ref().is_some_and(|(_, measured)| {
                     measured
                         .services
@@ -97,7 +97,7 @@ async fn the_leader_tells_how_its_services_do(pool: PgPool) {
                         .any(|s| s.name == name && s.runs > 0 && s.seconds_since_success.is_some())
                 })
             };
-            is_told("sample") && is_told("fold_counts")
+            is_reported("sample") && is_reported("fold_counts")
         })
         .await
         .unwrap()
@@ -110,16 +110,16 @@ async fn the_leader_tells_how_its_services_do(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_services_did_is_counted_on_when_the_lead_changes_hands(pool: PgPool) {
-    let mut told = Vec::new();
+async fn service_counters_continue_under_a_new_leader(pool: PgPool) {
+    let mut terms_and_runs = Vec::new();
     for _ in 0..3 {
         let token = CancellationToken::new();
         let hub = LiveHub::start(pool.clone(), token.clone());
         let maintenance =
             Maintenance::start(pool.clone(), EngineConfig::default(), insight::services::services(&EngineConfig::default()), token.clone());
-        // Another process each time, which counts from nought.
+        // Another process each time, which counts from zero.
         let mut changes = hub.subscribe();
-        let term = told.last().map_or(0, |(term, _)| *term);
+        let term = terms_and_runs.last().map_or(0, |(term, _)| *term);
         let measured = changes
             .wait_for(|state| state.measures.as_ref().is_some_and(|(_, measured)| measured.term > term))
             .await
@@ -129,10 +129,10 @@ async fn what_services_did_is_counted_on_when_the_lead_changes_hands(pool: PgPoo
             .unwrap()
             .1;
         let runs: u64 = measured.services.iter().map(|service| service.runs).sum();
-        told.push((measured.term, runs));
+        terms_and_runs.push((measured.term, runs));
         token.cancel();
         maintenance.stopped().await;
-        // As if it had led for long.
+        // As if it had led for a long time.
         sqlx::query(
             "update headgate.live_snapshots s set measures = jsonb_set(measures, '{services}', (
                 select jsonb_agg(x || jsonb_build_object('runs', (x ->> 'runs')::int + 1000)) from jsonb_array_elements(measures -> 'services') x))
@@ -142,5 +142,5 @@ async fn what_services_did_is_counted_on_when_the_lead_changes_hands(pool: PgPoo
         .await
         .unwrap();
     }
-    assert!(told.windows(2).all(|pair| pair[1].1 >= pair[0].1 + 1_000), "{told:?}");
+    assert!(terms_and_runs.windows(2).all(|pair| pair[1].1 >= pair[0].1 + 1_000), "{terms_and_runs:?}");
 }

@@ -1,4 +1,4 @@
-//! The deployment as it was: a row a minute that tells it exactly, as long as it is kept.
+//! The deployment's past: one row a minute, from which it is restored exactly.
 
 use super::world::{World, lead, take_over};
 use chrono::{DateTime, TimeDelta, Utc};
@@ -17,7 +17,7 @@ use queue::store::{leader::Term, workers};
 use sqlx::PgPool;
 use tokio_util::sync::CancellationToken;
 
-/// A moment of the deployment as it is, dated.
+/// The deployment's current state, dated `at`.
 async fn moment(pool: &PgPool, at: DateTime<Utc>) -> Moment {
     let snapshot = stats::snapshot(pool).await.unwrap();
     Moment { snapshot: Snapshot { at, ..snapshot }, workers: workers::list(pool).await.unwrap() }
@@ -35,11 +35,11 @@ async fn write(writer: &mut Writer, pool: &PgPool, term: Term, minutes_ago: i64,
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_minute_comes_back_exactly_as_it_was(pool: PgPool) {
+async fn a_minute_is_read_exactly_as_it_was_written(pool: PgPool) {
     let world = World::new(&pool).await;
     let term = lead(&pool).await;
     let mut writer = Writer::default();
-    // From the beginning of an hour on, so that all but the first build on it.
+    // From the beginning of an hour, so that all rows but the first are differences to it.
     let hour: DateTime<Utc> =
         sqlx::query_scalar("select date_trunc('hour', clock_timestamp()) - interval '3 hours'")
             .fetch_one(&pool)
@@ -72,7 +72,7 @@ async fn a_minute_comes_back_exactly_as_it_was(pool: PgPool) {
     record(3).await;
     sqlx::query("delete from headgate.integrations where id = $1").bind(other).execute(&pool).await.unwrap();
     record(4).await;
-    // The next hour begins anew.
+    // The next hour begins with a whole row.
     record(60).await;
 
     assert_eq!(written[2].snapshot.totals.to_be_retried, 2);
@@ -83,7 +83,7 @@ async fn a_minute_comes_back_exactly_as_it_was(pool: PgPool) {
         assert_eq!(read.as_ref(), Some(moment), "{}", moment.snapshot.at);
     }
     let wholes = world.number("select count(*) from headgate.gauge_minutes where at = whole_at").await;
-    assert_eq!(wholes, 2, "the first of each hour alone is whole");
+    assert_eq!(wholes, 2, "only the first of each hour is whole");
     let all = minutes::moments(&pool, at(1), at(61)).await.unwrap();
     assert_eq!(all, written[2..], "a range finds the whole minute before it");
     assert_eq!(minutes::moment(&pool, at(5)).await.unwrap(), None, "a gap is a gap");
@@ -91,7 +91,7 @@ async fn a_minute_comes_back_exactly_as_it_was(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn who_leads_no_more_writes_no_minute_and_a_new_leader_begins_whole(pool: PgPool) {
+async fn a_former_leader_writes_no_minute_and_a_new_leader_begins_with_a_whole_one(pool: PgPool) {
     World::new(&pool).await;
     let old = lead(&pool).await;
     let mut writer = Writer::default();
@@ -104,18 +104,18 @@ async fn who_leads_no_more_writes_no_minute_and_a_new_leader_begins_whole(pool: 
     let mut new = Writer::default();
     let told = write(&mut new, &pool, term, 1, 2).await;
     assert_eq!(minutes::moment(&pool, told.snapshot.at).await.unwrap(), Some(told.clone()));
-    // Another process wrote the minute: it stays as it is, and nothing is built on ours.
-    let mut twin = Writer::default();
+    // Another process wrote this minute: its row stays, and no difference is based on ours.
+    let mut second = Writer::default();
     let mut again = told.clone();
     again.snapshot.totals.backlog = 9;
-    assert!(!twin.write(&pool, term, &again).await.unwrap());
+    assert!(!second.write(&pool, term, &again).await.unwrap());
     assert_eq!(minutes::moment(&pool, told.snapshot.at).await.unwrap(), Some(told));
-    let next = write(&mut twin, &pool, term, 0, 3).await;
+    let next = write(&mut second, &pool, term, 0, 3).await;
     assert_eq!(minutes::moment(&pool, next.snapshot.at).await.unwrap(), Some(next));
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_is_over_goes_with_the_next_minute(pool: PgPool) {
+async fn old_minutes_are_deleted_with_the_next_one(pool: PgPool) {
     let world = World::new(&pool).await;
     let term = lead(&pool).await;
     world
@@ -134,7 +134,7 @@ async fn what_is_over_goes_with_the_next_minute(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_restarted_process_knows_the_hour_before_it_and_that_of_yesterday(pool: PgPool) {
+async fn a_restarted_process_loads_the_last_hour_and_yesterdays(pool: PgPool) {
     let world = World::new(&pool).await;
     let term = lead(&pool).await;
     let mut writer = Writer::default();
@@ -152,7 +152,7 @@ async fn a_restarted_process_knows_the_hour_before_it_and_that_of_yesterday(pool
     let hub = LiveHub::start(pool.clone(), CancellationToken::new());
     hub.subscribe().wait_for(|state| state.snapshot.is_some()).await.unwrap();
     let backlogs: Vec<i64> = hub.history().iter().map(|point| point.totals.backlog).collect();
-    assert_eq!(backlogs, [30, 20, 10, 4], "minutes without a row are left out, not noughts");
+    assert_eq!(backlogs, [30, 20, 10, 4], "minutes without a row are left out, not zero");
     let own: Vec<i64> = hub.backlogs(world.lane).iter().map(|(_, n)| *n).collect();
     assert_eq!(own, [0, 0, 4, 4]);
     let yesterday = hub.yesterday();
@@ -162,7 +162,7 @@ async fn a_restarted_process_knows_the_hour_before_it_and_that_of_yesterday(pool
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_chart_of_levels_shows_the_most_of_each_bucket_and_gaps_as_gaps(pool: PgPool) {
+async fn a_chart_of_levels_shows_the_maximum_of_each_bucket_and_gaps_as_gaps(pool: PgPool) {
     World::new(&pool).await;
     let term = lead(&pool).await;
     let mut writer = Writer::default();

@@ -1,4 +1,4 @@
-//! Bulk actions on their way: at once or held, at a pace, through other leaders, races and rows that cannot be changed.
+//! Running bulk actions: at once or held, at a rate, through changes of leader, races and rows that cannot be changed.
 
 use super::world::{World, an_operator, lead, take_over};
 use insight::{
@@ -40,7 +40,7 @@ async fn started(pool: &PgPool, new: NewBulk) -> OperationId {
     }
 }
 
-/// Matched, changed, skipped of a small one.
+/// Matched, changed and skipped of one that was done at once.
 pub(super) fn counts(start: &BulkStart) -> (i64, i64, i64) {
     match start {
         BulkStart::Outcome(BulkOutcome::Done(BulkDone { matched, changed, skipped, .. })) => {
@@ -60,29 +60,29 @@ async fn state(pool: &PgPool, id: OperationId) -> (OperationState, i64, i64) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn up_to_a_hundred_are_done_at_once_and_what_cannot_be_is_skipped(pool: PgPool) {
+async fn up_to_a_hundred_are_done_at_once_and_others_are_skipped(pool: PgPool) {
     let world = World::new(&pool).await;
     let ids = world.pending(world.lane, 100, 0).await;
     let by_ids = NewBulk { ids: Some(ids.iter().map(|id| id.0).collect()), filter: None, ..cancel(&world) };
     let done = start(&pool, &an_operator(), by_ids.clone()).await;
     assert_eq!(counts(&done), (100, 100, 0));
-    // They are cancelled already; an id nobody knows does not match.
+    // They are cancelled already; an unknown id does not match.
     let mut again = by_ids;
     again.ids.as_mut().unwrap()[0] = Uuid::now_v7();
     assert_eq!(counts(&start(&pool, &an_operator(), again).await), (99, 0, 99));
-    // By filter only live ones are meant.
+    // A filter selects live jobs only.
     assert_eq!(counts(&start(&pool, &an_operator(), cancel(&world)).await), (0, 0, 0));
     assert_eq!(counts::drift(&pool).await.unwrap(), []);
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_is_being_processed_is_asked_for_and_counts_as_changed(pool: PgPool) {
+async fn a_cancel_request_for_a_processing_job_counts_as_changed(pool: PgPool) {
     let world = World::new(&pool).await;
     world.pending(world.lane, 30, 0).await;
-    // More than one notification names.
+    // More jobs than one notification can name.
     world.processing(world.lane, 210).await;
-    let mut heard = sqlx::postgres::PgListener::connect_with(&pool).await.unwrap();
-    heard.listen("headgate_cancels").await.unwrap();
+    let mut listener = sqlx::postgres::PgListener::connect_with(&pool).await.unwrap();
+    listener.listen("headgate_cancels").await.unwrap();
     let term = lead(&pool).await;
     let id = started(&pool, cancel(&world)).await;
     while run(&pool, term).await {}
@@ -94,21 +94,21 @@ async fn what_is_being_processed_is_asked_for_and_counts_as_changed(pool: PgPool
     .await
     .unwrap();
     assert_eq!(marked.len(), 210, "each keeps its lease");
-    let mut told = Vec::new();
-    while told.len() < marked.len() {
-        let payload = heard.recv().await.unwrap().payload().to_owned();
+    let mut notified = Vec::new();
+    while notified.len() < marked.len() {
+        let payload = listener.recv().await.unwrap().payload().to_owned();
         assert!(payload.len() < 8_000);
-        told.extend(payload.split(',').map(|id| id.parse::<Uuid>().unwrap()));
+        notified.extend(payload.split(',').map(|id| id.parse::<Uuid>().unwrap()));
     }
-    told.sort_unstable();
-    assert_eq!(told, marked);
+    notified.sort_unstable();
+    assert_eq!(notified, marked);
     let by_ids = NewBulk {
         ids: Some(sqlx::query_scalar("select id from headgate.jobs limit 5").fetch_all(&pool).await.unwrap()),
         filter: None,
         ..cancel(&world)
     };
     let asked = start(&pool, &an_operator(), by_ids).await;
-    assert_eq!(counts(&asked), (5, 5, 0), "asking again is harmless");
+    assert_eq!(counts(&asked), (5, 5, 0), "requesting it again is harmless");
     assert_eq!(counts::drift(&pool).await.unwrap(), []);
 }
 
@@ -133,7 +133,7 @@ async fn a_dry_run_counts_exactly_and_touches_nothing(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn more_are_held_then_worked_off_and_later_jobs_are_not_touched(pool: PgPool) {
+async fn more_are_held_then_run_and_later_jobs_are_not_touched(pool: PgPool) {
     let world = World::new(&pool).await;
     let term = lead(&pool).await;
     world.pending(world.lane, 620, 0).await;
@@ -155,7 +155,7 @@ async fn more_are_held_then_worked_off_and_later_jobs_are_not_touched(pool: PgPo
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_came_to_its_end_meanwhile_is_counted_as_skipped(pool: PgPool) {
+async fn jobs_that_ended_meanwhile_count_as_skipped(pool: PgPool) {
     let world = World::new(&pool).await;
     let term = lead(&pool).await;
     let ids = world.pending(world.lane, 150, 0).await;
@@ -168,7 +168,7 @@ async fn what_came_to_its_end_meanwhile_is_counted_as_skipped(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_chosen_rate_is_kept_whoever_leads(pool: PgPool) {
+async fn the_rate_is_kept_whoever_leads(pool: PgPool) {
     let world = World::new(&pool).await;
     let mut term = lead(&pool).await;
     world.pending(world.lane, 200, 0).await;
@@ -184,7 +184,7 @@ async fn a_chosen_rate_is_kept_whoever_leads(pool: PgPool) {
         assert!((1..=1_000).contains(&wait), "{wait}");
         world.run("update headgate.operations set paced_until = clock_timestamp()").await;
     }
-    // Whoever was late catches up, but not with more than a second.
+    // A late run catches up, but by no more than a second.
     world
         .run("update headgate.operations set rate_per_second = 40, paced_until = clock_timestamp() - interval '1 minute'")
         .await;
@@ -195,7 +195,7 @@ async fn a_chosen_rate_is_kept_whoever_leads(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn it_is_paused_resumed_and_aborted_and_goes_on_where_it_stood(pool: PgPool) {
+async fn it_is_paused_resumed_and_aborted_and_continues_where_it_was(pool: PgPool) {
     let world = World::new(&pool).await;
     let term = lead(&pool).await;
     world.pending(world.lane, 600, 0).await;
@@ -234,7 +234,7 @@ async fn it_is_paused_resumed_and_aborted_and_goes_on_where_it_stood(pool: PgPoo
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_held_one_is_withdrawn_with_nothing_touched(pool: PgPool) {
+async fn a_held_one_is_withdrawn_without_changes(pool: PgPool) {
     let world = World::new(&pool).await;
     let term = lead(&pool).await;
     world.pending(world.lane, 101, 0).await;
@@ -250,7 +250,7 @@ async fn a_held_one_is_withdrawn_with_nothing_touched(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn an_old_leader_goes_on_with_nothing(pool: PgPool) {
+async fn a_former_leader_continues_nothing(pool: PgPool) {
     let world = World::new(&pool).await;
     let old = lead(&pool).await;
     world.pending(world.lane, 101, 0).await;
@@ -262,7 +262,7 @@ async fn an_old_leader_goes_on_with_nothing(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_row_that_cannot_be_changed_is_passed_over_and_named(pool: PgPool) {
+async fn a_row_that_cannot_be_changed_is_skipped_and_named(pool: PgPool) {
     let world = World::new(&pool).await;
     let term = lead(&pool).await;
     let ids = world.pending(world.lane, 120, 0).await;
@@ -287,11 +287,11 @@ async fn a_row_that_cannot_be_changed_is_passed_over_and_named(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn rows_that_lose_a_race_each_are_all_done_in_the_end(pool: PgPool) {
+async fn rows_that_each_lose_races_are_all_done_in_the_end(pool: PgPool) {
     let world = World::new(&pool).await;
     world.pending(world.lane, 120, 0).await;
     let id = started(&pool, cancel(&world)).await;
-    // Whoever notes more than one row at once is the victim of a deadlock, and every third of the others.
+    // An update that counts more than one row loses a race, and so does every third of the others.
     sqlx::raw_sql(
         "create sequence calls;
          create function lose_a_race() returns trigger language plpgsql as $$ begin
@@ -305,15 +305,15 @@ async fn rows_that_lose_a_race_each_are_all_done_in_the_end(pool: PgPool) {
     .unwrap();
     let term = lead(&pool).await;
     while state(&pool, id).await.0 != OperationState::Done {
-        // What failed is run again, as its loop does.
+        // A failed run is repeated, as its loop does.
         let _ = RunOperations.run_once(&pool, term).await;
     }
-    assert_eq!(state(&pool, id).await, (OperationState::Done, 120, 0), "none is passed over");
-    assert!(world.number("select last_value from calls").await > 160, "more races than one row may lose");
+    assert_eq!(state(&pool, id).await, (OperationState::Done, 120, 0), "none is skipped");
+    assert!(world.number("select last_value from calls").await > 160, "more races than a single row may lose");
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_job_that_somebody_holds_keeps_no_other_from_being_changed(pool: PgPool) {
+async fn a_locked_job_keeps_no_other_from_being_changed(pool: PgPool) {
     let world = World::new(&pool).await;
     let term = lead(&pool).await;
     let ids = world.pending(world.lane, 130, 0).await;
@@ -329,7 +329,7 @@ async fn a_job_that_somebody_holds_keeps_no_other_from_being_changed(pool: PgPoo
         let pool = pool.clone();
         async move { run(&pool, term).await }
     });
-    // Those before it at least: it is tried for a while, row by row.
+    // At least the seven before it; the locked one is tried for a while, row by row.
     while world.number("select count(*) from headgate.finished_jobs").await < 7 {
         tokio::task::yield_now().await;
     }

@@ -1,4 +1,4 @@
-//! Day partitions: made ahead by everyone, dropped by the leader.
+//! Day partitions: created ahead by every process, dropped by the leader.
 
 use super::world::{World, lead, take_over};
 use queue::{QueueError, store::partitions};
@@ -27,7 +27,7 @@ async fn a_migrated_database_has_today_and_seven_days_ahead(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn many_processes_make_them_at_once_without_a_fault(pool: PgPool) {
+async fn many_processes_create_them_at_once_without_an_error(pool: PgPool) {
     let world = World::new(&pool).await;
     world
         .run(
@@ -86,7 +86,7 @@ async fn a_day_that_was_detached_and_not_dropped_is_dropped_by_the_next_run(pool
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn an_old_leader_drops_nothing(pool: PgPool) {
+async fn a_former_leader_drops_nothing(pool: PgPool) {
     let world = World::new(&pool).await;
     let old = lead(&pool).await;
     take_over(&pool).await;
@@ -97,7 +97,7 @@ async fn an_old_leader_drops_nothing(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_reader_of_an_old_day_delays_its_end_and_holds_nobody_up(pool: PgPool) {
+async fn a_reader_of_an_old_day_delays_its_drop_and_blocks_nobody(pool: PgPool) {
     let world = World::new(&pool).await;
     let term = lead(&pool).await;
     world.run("select headgate.make_partition('finished_jobs', '2020-02-29')").await;
@@ -112,7 +112,7 @@ async fn a_reader_of_an_old_day_delays_its_end_and_holds_nobody_up(pool: PgPool)
         let pool = pool.clone();
         tokio::spawn(async move { partitions::drop_expired(&pool, term, WEEK).await })
     };
-    // As long as the drop tries, jobs finish: a finish that had to wait for a lock would fail here.
+    // Jobs finish while the drop is tried: a finish that had to wait for a lock would fail here.
     let mut finisher = pool.acquire().await.unwrap();
     sqlx::query("set lock_timeout = '250ms'").execute(&mut *finisher).await.unwrap();
     let mut finished = 0;

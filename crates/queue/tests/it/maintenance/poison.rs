@@ -1,4 +1,4 @@
-//! One job that cannot be moved keeps no other from being moved, and neither does one that somebody holds.
+//! A job that cannot be moved, or that is locked, does not block the others.
 
 use super::world::lead;
 use crate::support::{World, until};
@@ -12,8 +12,8 @@ use sqlx::PgPool;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// Nobody can take this job from whoever holds it, or out of `waiting`.
-async fn make_rotten(pool: &PgPool, id: JobId) {
+/// Makes every statement fail that recovers or ends this job, or takes it out of `waiting`.
+async fn make_immovable(pool: &PgPool, id: JobId) {
     let sql = format!(
         "create function rot() returns trigger language plpgsql as $$
         begin
@@ -31,8 +31,8 @@ async fn heal(pool: &PgPool) {
     sqlx::raw_sql("drop function rot() cascade").execute(pool).await.unwrap();
 }
 
-/// A worker that vanished with so many jobs, claimed ten at a time.
-async fn vanished(world: &World, jobs: usize) -> Vec<JobId> {
+/// A worker that is lost with so many jobs, claimed ten at a time.
+async fn lose_worker(world: &World, jobs: usize) -> Vec<JobId> {
     let lane = world.lane_with(1_000, None).await;
     let ids = world.accept_plain(lane, jobs).await;
     let worker = world.worker().await;
@@ -43,30 +43,30 @@ async fn vanished(world: &World, jobs: usize) -> Vec<JobId> {
     ids
 }
 
-async fn until_it_says(handle: &MaintenanceHandle, service: &str, is_so: impl Fn(&ServiceHealth) -> bool) {
-    let asked = async {
+async fn until_health(handle: &MaintenanceHandle, service: &str, is_so: impl Fn(&ServiceHealth) -> bool) {
+    let polling = async {
         while !handle.health().iter().any(|health| health.name == service && is_so(health)) {
             tokio::task::yield_now().await;
         }
     };
-    let waited = tokio::time::timeout(Duration::from_secs(30), asked).await;
+    let waited = tokio::time::timeout(Duration::from_secs(30), polling).await;
     assert!(waited.is_ok(), "never so: {:?}", handle.health());
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_job_that_cannot_be_taken_back_keeps_no_other_from_it(pool: PgPool) {
+async fn a_job_that_cannot_be_recovered_does_not_block_others(pool: PgPool) {
     let world = World::new(&pool).await;
-    let ids = vanished(&world, 95).await;
-    make_rotten(&pool, ids[42]).await;
+    let ids = lose_worker(&world, 95).await;
+    make_immovable(&pool, ids[42]).await;
     let often = EngineConfig { recovery_interval: Duration::from_millis(20), ..EngineConfig::default() };
     let token = CancellationToken::new();
     let handle = Maintenance::start(pool.clone(), often, insight::services::services(&EngineConfig::default()), token.clone());
     until(&pool, "select count(*) = 94 from headgate.ready").await;
-    until_it_says(&handle, "lease_recovery", |health| health.passed_over == 1 && health.runs >= 3).await;
+    until_health(&handle, "lease_recovery", |health| health.passed_over == 1 && health.runs >= 3).await;
     until(&pool, "select count(*) = 1 from headgate.claim_batches").await;
     let of = |name| handle.health().into_iter().find(|service| service.name == name).unwrap();
     assert_eq!(of("lease_recovery").failures, 0, "{:?}", of("lease_recovery").last_error);
-    assert_eq!(of("lease_recovery").passed_over, 1, "it is left alone for a while");
+    assert_eq!(of("lease_recovery").passed_over, 1, "it is not tried again for a while");
     token.cancel();
     handle.stopped().await;
 
@@ -78,7 +78,7 @@ async fn a_job_that_cannot_be_taken_back_keeps_no_other_from_it(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_job_that_cannot_be_promoted_keeps_no_other_from_it(pool: PgPool) {
+async fn a_job_that_cannot_be_promoted_does_not_block_others(pool: PgPool) {
     let world = World::new(&pool).await;
     let term = lead(&pool).await;
     let lane = world.lane().await;
@@ -90,15 +90,15 @@ async fn a_job_that_cannot_be_promoted_keeps_no_other_from_it(pool: PgPool) {
     .execute(&pool)
     .await
     .unwrap();
-    make_rotten(&pool, ids[7].id).await;
+    make_immovable(&pool, ids[7].id).await;
     let promote = Promote::default();
-    // What failed may be locked for a moment longer than it takes to say so.
+    // The failed statement's locks may last a moment longer than its error takes to arrive.
     while world.ready().await.len() < 69 {
         promote.run_once(&pool, term).await.unwrap();
     }
     let left =
         "select count(*) from headgate.waiting where due_at > clock_timestamp() + interval '50 seconds'";
-    assert_eq!(world.number(left).await, 1, "nobody meets it for a while");
+    assert_eq!(world.number(left).await, 1, "it is put off for a while");
     promote.run_once(&pool, term).await.unwrap();
 
     heal(&pool).await;
@@ -109,26 +109,26 @@ async fn a_job_that_cannot_be_promoted_keeps_no_other_from_it(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_job_that_cannot_be_ended_when_it_has_expired_keeps_no_other_from_it(pool: PgPool) {
+async fn an_expired_job_that_cannot_be_ended_does_not_block_others(pool: PgPool) {
     let world = World::new(&pool).await;
     let term = lead(&pool).await;
     let lane = world.lane().await;
     let past = Some(chrono::Utc::now() - chrono::Duration::hours(1));
     let ids = world.accept(&vec![JobSpec { expires_at: past, ..world.spec(lane) }; 70]).await;
-    make_rotten(&pool, ids[7].id).await;
+    make_immovable(&pool, ids[7].id).await;
     let expiry = Expiry::default();
     expiry.run_once(&pool, term).await.unwrap();
     assert_eq!(world.ready().await, [ids[7].id]);
     heal(&pool).await;
     expiry.run_once(&pool, term).await.unwrap();
-    assert_eq!(world.ready().await, [ids[7].id], "it is left alone for a while");
+    assert_eq!(world.ready().await, [ids[7].id], "it is not tried again for a while");
     Expiry::default().run_once(&pool, term).await.unwrap();
     assert_eq!(world.ready().await, []);
     world.must_be_sound().await;
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_sweep_waits_for_nobody_and_finds_what_it_passed_over_the_next_time(pool: PgPool) {
+async fn recovery_waits_for_no_lock_and_finds_locked_jobs_the_next_time(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
     let spec = JobSpec { deduplication_id: Some("x".into()), ..world.spec(lane) };
@@ -140,22 +140,22 @@ async fn a_sweep_waits_for_nobody_and_finds_what_it_passed_over_the_next_time(po
     // A producer that folds a change into it and does not commit.
     let mut producer = pool.begin().await.unwrap();
     jobs::enqueue(&mut producer, &[spec]).await.unwrap();
-    assert_eq!(world.sweep().await.returned, 9);
-    assert_eq!(world.sweep().await.returned, 0);
+    assert_eq!(world.recover().await.returned, 9);
+    assert_eq!(world.recover().await.returned, 0);
     producer.commit().await.unwrap();
-    assert_eq!(world.sweep().await.returned, 1);
+    assert_eq!(world.recover().await.returned, 1);
     assert_eq!(world.number("select count(*) from headgate.claim_batches").await, 0);
     world.must_be_sound().await;
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_sweep_waits_for_no_key_and_takes_what_it_passed_over_the_next_time(pool: PgPool) {
+async fn recovery_waits_for_no_key_and_finds_passed_over_jobs_the_next_time(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
     let keyed = |key: &str| JobSpec { serialize_key: Some(key.into()), ..world.spec(lane) };
     let change = |key: &str| JobSpec { deduplication_id: Some("x".into()), ..keyed(key) };
     world.accept_plain(lane, 7).await;
-    // Two of them end, because they were called off; so the lines of their own key, and of the change behind one of them, move on.
+    // Two of them end, because they are cancelled; so the lines of their keys move on, and that of the successor of one of them.
     let ends = world.accept(&[keyed("a"), change("b"), keyed("c")]).await;
     let worker = world.worker().await;
     assert_eq!(world.claim(worker, 10).await.len(), 10);
@@ -164,10 +164,10 @@ async fn a_sweep_waits_for_no_key_and_takes_what_it_passed_over_the_next_time(po
     }
     let successor = world.accept(&[change("d")]).await[0].id;
     world.kill(worker).await;
-    // A producer that stands in these lines and does not commit.
+    // A producer that adds jobs to these lines and does not commit.
     let mut producer = pool.begin().await.unwrap();
     jobs::enqueue(&mut producer, &[keyed("a"), keyed("c"), keyed("d")]).await.unwrap();
-    let sweep = async || {
+    let recover = async || {
         let impatient = format!("{}; set local lock_timeout = '100ms'", jobs::BEGIN);
         let mut transaction = pool.begin_with(sqlx::AssertSqlSafe(impatient)).await.unwrap();
         let lost = jobs::recover_lost_leases(&mut transaction, 100).await.unwrap();
@@ -175,13 +175,13 @@ async fn a_sweep_waits_for_no_key_and_takes_what_it_passed_over_the_next_time(po
         lost
     };
     assert_eq!(
-        sweep().await,
+        recover().await,
         Recovered { returned: 8, ..Recovered::default() },
-        "one that goes back keeps its key"
+        "a job that is recovered keeps its key"
     );
-    assert_eq!(sweep().await, Recovered::default());
+    assert_eq!(recover().await, Recovered::default());
     producer.commit().await.unwrap();
-    assert_eq!(sweep().await, Recovered { cancelled: 2, ..Recovered::default() });
+    assert_eq!(recover().await, Recovered { cancelled: 2, ..Recovered::default() });
     assert_eq!(world.number("select count(*) from headgate.claim_batches").await, 0);
     let alive = world.worker().await;
     let next: Vec<JobId> = world.claim(alive, 20).await.iter().map(|job| job.id).collect();

@@ -1,4 +1,4 @@
-//! Due jobs become claimable, and no others.
+//! Due jobs, and only those, become claimable.
 
 use super::world::{World, lead, take_over};
 use crate::support;
@@ -22,17 +22,17 @@ async fn due_jobs_are_moved_and_the_next_is_waited_for(pool: PgPool) {
     assert!(!promote.run_once(&pool, term).await.unwrap());
     assert_eq!(world.number("select count(*) from headgate.ready").await, 2);
     assert_eq!(world.number("select count(*) from headgate.waiting").await, 1);
-    // In a minute: looked at again in a second.
+    // Due in a minute: checked again in a second.
     assert_eq!(promote.interval(), Duration::from_secs(1));
     world.run("update headgate.waiting set due_at = clock_timestamp() + interval '10 milliseconds'").await;
     promote.run_once(&pool, term).await.unwrap();
-    // On a slow machine its time has come already, and there is nothing left to wait for.
+    // On a slow machine it is due already, and there is nothing left to wait for.
     let is_waited_for = world.number("select count(*) from headgate.waiting").await == 1;
     assert_eq!(promote.interval(), Duration::from_millis(if is_waited_for { 250 } else { 1_000 }));
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_is_due_behind_jobs_that_somebody_holds_is_moved(pool: PgPool) {
+async fn due_jobs_behind_locked_ones_are_promoted(pool: PgPool) {
     let world = World::new(&pool).await;
     let term = lead(&pool).await;
     world.to_be_retried(world.lane, 8, 1).await;
@@ -47,38 +47,38 @@ async fn what_is_due_behind_jobs_that_somebody_holds_is_moved(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn while_nobody_claims_one_note_of_each_lane_is_kept(pool: PgPool) {
+async fn while_nobody_claims_one_wake_up_row_per_lane_is_kept(pool: PgPool) {
     let world = support::World::new(&pool).await;
     let term = lead(&pool).await;
     let (worker, lane, other) = (world.worker().await, world.lane().await, world.lane().await);
     sqlx::raw_sql("update headgate.lanes set is_asleep = true").execute(&pool).await.unwrap();
     world.accept_plain(lane, 1).await;
     world.accept_plain(other, 1).await;
-    let notes = "select count(*) from headgate.lane_wakes";
+    let wake_ups = "select count(*) from headgate.lane_wakes";
     sqlx::raw_sql(
         "insert into headgate.lane_wakes select integration_id from headgate.lanes, generate_series(1, 600)",
     )
     .execute(&pool)
     .await
     .unwrap();
-    // A claim is under way: it takes them away itself.
+    // A claim is running: it deletes them itself.
     let mut claim = pool.begin().await.unwrap();
     sqlx::raw_sql("select pg_advisory_xact_lock(4711, 1)").execute(&mut *claim).await.unwrap();
     assert_eq!(promotion::thin_lane_wakes(&pool).await.unwrap(), 0);
     claim.rollback().await.unwrap();
-    // Nobody waits for a producer, whose note stays.
+    // An uncommitted producer is not waited for, and its row stays.
     let mut producer = pool.begin().await.unwrap();
     jobs::enqueue(&mut producer, &[world.spec(lane)]).await.unwrap();
     Promote::default().run_once(&pool, term).await.unwrap();
-    assert_eq!(world.number(notes).await, 2);
+    assert_eq!(world.number(wake_ups).await, 2);
     producer.commit().await.unwrap();
     sqlx::raw_sql("update headgate.lanes set is_asleep = true").execute(&pool).await.unwrap();
     assert_eq!(world.claim(worker, 10).await.len(), 3);
-    assert_eq!(world.number(notes).await, 0);
+    assert_eq!(world.number(wake_ups).await, 0);
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn no_note_is_left_of_a_lane_that_others_claim_from(pool: PgPool) {
+async fn no_wake_up_row_is_kept_for_a_lane_of_external_workers(pool: PgPool) {
     let world = support::World::new(&pool).await;
     let lane = world.lane().await;
     sqlx::raw_sql("update headgate.lanes set is_external = true, woken_at = woken_at - interval '1 minute'")

@@ -1,4 +1,4 @@
-//! The proof of the counters: finds what is wrong and nothing else, whatever goes on beside it.
+//! The recount finds wrong counters and no others, whatever runs at the same time.
 
 use super::world::{World, lead, take_over};
 use crate::support::{World as Jobs, end, given_up, retried, sent};
@@ -24,11 +24,11 @@ use queue::{
 use sqlx::PgPool;
 use std::time::Duration;
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const COUNT_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A whole round, as the service does it.
 async fn a_round(pool: &PgPool, term: Term) -> recounts::LastRecount {
-    let service = Recount::with(Duration::ZERO, PATIENCE);
+    let service = Recount::with(Duration::ZERO, COUNT_TIMEOUT);
     let before = recounts::last(pool).await.unwrap().finished_at;
     loop {
         service.run_once(pool, term).await.unwrap();
@@ -51,15 +51,15 @@ async fn count_wrongly(pool: &PgPool, lane: IntegrationId, status: i16, attempt:
 }
 
 async fn prove(pool: &PgPool, term: Term, lane: IntegrationId) -> Result<Proof, QueueError> {
-    prove_jobs(&mut pool.acquire().await.unwrap(), term, lane, PATIENCE).await
+    prove_jobs(&mut pool.acquire().await.unwrap(), term, lane, COUNT_TIMEOUT).await
 }
 
-/// By how many the counters of every cause were wrong, and how many causes there are.
+/// The total error of the counters of all causes, and the number of causes.
 async fn prove_causes(pool: &PgPool, term: Term) -> (i64, usize) {
     let mut connection = pool.acquire().await.unwrap();
     let (mut cause, mut off_by, mut causes) = (CauseId(0), 0, 0);
     while let Some(next) = next_cause(&mut connection, cause).await.unwrap() {
-        off_by += prove_failures(&mut connection, term, next, PATIENCE).await.unwrap().unwrap();
+        off_by += prove_failures(&mut connection, term, next, COUNT_TIMEOUT).await.unwrap().unwrap();
         (cause, causes) = (next, causes + 1);
     }
     (off_by, causes)
@@ -82,7 +82,7 @@ async fn counters_that_are_right_are_proven_and_left_alone(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_wrong_counter_is_found_reported_and_put_right(pool: PgPool) {
+async fn a_wrong_counter_is_found_reported_and_repaired(pool: PgPool) {
     let world = World::new(&pool).await;
     let term = lead(&pool).await;
     world.pending(world.lane, 4, 0).await;
@@ -90,14 +90,14 @@ async fn a_wrong_counter_is_found_reported_and_put_right(pool: PgPool) {
     count_wrongly(&pool, world.lane, 0, 0, 5).await;
     fold::job_counts(&pool, term).await.unwrap();
     count_wrongly(&pool, world.lane, 2, 2, -1).await;
-    // Of an integration that is long gone.
+    // A counter of a deleted integration.
     count_wrongly(&pool, IntegrationId::generate(), 5, 10, 2).await;
     sqlx::query("insert into headgate.record_count_deltas values ($1, 'product', 7)")
         .bind(world.app)
         .execute(&pool)
         .await
         .unwrap();
-    // Two records, of which it has one as it is, and is said to have five: put right, and no fault.
+    // Two records, one of which is in sync, while the counter says five: it is repaired, and is not counted as drift.
     sqlx::query(
         "with records as (
             insert into headgate.records (app_id, record_type, record_id, version, attributes, attribute_bytes)
@@ -143,7 +143,7 @@ async fn no_round_begins_before_its_time(pool: PgPool) {
     Recount::default().run_once(&pool, term).await.unwrap();
     assert_eq!(recounts::last(&pool).await.unwrap().finished_at, None, "the program has just started");
     let finished_at = a_round(&pool, term).await.finished_at;
-    Recount::with(Duration::ZERO, PATIENCE).run_once(&pool, term).await.unwrap();
+    Recount::with(Duration::ZERO, COUNT_TIMEOUT).run_once(&pool, term).await.unwrap();
     assert_eq!(recounts::last(&pool).await.unwrap().finished_at, finished_at, "an hour has not passed");
 }
 
@@ -161,7 +161,7 @@ async fn a_new_leader_goes_on_where_the_last_one_was_stopped(pool: PgPool) {
     .execute(&pool)
     .await
     .unwrap();
-    // It need not have been up for ten minutes: the round is under way.
+    // A round that has begun does not wait until the process has run for ten minutes.
     let service = Recount::default();
     while recounts::last(&pool).await.unwrap().finished_at.is_none() {
         service.run_once(&pool, term).await.unwrap();
@@ -177,7 +177,7 @@ async fn a_new_leader_goes_on_where_the_last_one_was_stopped(pool: PgPool) {
 async fn nothing_is_found_wrong_while_jobs_are_claimed_finished_and_folded(pool: PgPool) {
     let jobs = Jobs::new(&pool).await;
     let lane = jobs.lane().await;
-    // However slow the machine is.
+    // A long lease, for slow machines.
     let mut connection = pool.acquire().await.unwrap();
     let hour = Duration::from_secs(3_600);
     let term = leader::acquire(&mut connection, WorkerId::generate(), hour).await.unwrap().unwrap();
@@ -217,7 +217,7 @@ async fn nothing_is_found_wrong_while_jobs_are_claimed_finished_and_folded(pool:
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn wrong_counters_of_failures_are_put_right_and_open_no_group(pool: PgPool) {
+async fn wrong_counters_of_failures_are_repaired_and_open_no_group(pool: PgPool) {
     let jobs = Jobs::new(&pool).await;
     let lane = jobs.lane().await;
     let term = lead(&pool).await;
@@ -239,7 +239,7 @@ async fn wrong_counters_of_failures_are_put_right_and_open_no_group(pool: PgPool
     for wrong in [
         "update headgate.failure_counts set waiting = waiting + 5",
         "update headgate.failure_groups set dead = dead - 1, waiting = waiting + 5, fixed_at = clock_timestamp()",
-        // Not added up yet, and of an integration that is long gone.
+        // A delta that is not folded yet, of a deleted integration.
         "insert into headgate.failure_deltas (fingerprint, integration_id, dead)
          select cause || '-gone', gen_random_uuid(), 2 from headgate.failure_groups",
     ] {
@@ -259,7 +259,7 @@ async fn wrong_counters_of_failures_are_put_right_and_open_no_group(pool: PgPool
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_difference_is_put_right_once_however_many_find_it(pool: PgPool) {
+async fn a_difference_is_repaired_once_however_many_find_it(pool: PgPool) {
     let world = World::new(&pool).await;
     let term = lead(&pool).await;
     world.pending(world.lane, 1, 0).await;
@@ -279,32 +279,32 @@ async fn a_difference_is_put_right_once_however_many_find_it(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn an_old_leader_puts_nothing_right(pool: PgPool) {
+async fn a_former_leader_repairs_nothing(pool: PgPool) {
     let world = World::new(&pool).await;
     count_wrongly(&pool, world.lane, 0, 0, 5).await;
     let old = lead(&pool).await;
     take_over(&pool).await;
     assert!(matches!(prove(&pool, old, world.lane).await, Err(QueueError::LeaseLost)));
-    let service = Recount::with(Duration::ZERO, PATIENCE);
+    let service = Recount::with(Duration::ZERO, COUNT_TIMEOUT);
     assert!(matches!(service.run_once(&pool, old).await, Err(QueueError::LeaseLost)));
     assert_eq!(counts::counts(&pool, world.lane).await.unwrap().backlog, 5);
     assert_eq!(recounts::last(&pool).await.unwrap(), recounts::LastRecount::default());
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_takes_too_long_to_count_is_left_open_and_stops_nothing(pool: PgPool) {
+async fn a_count_that_takes_too_long_is_left_open_and_stops_nothing(pool: PgPool) {
     let world = World::new(&pool).await;
     let term = lead(&pool).await;
     count_wrongly(&pool, world.lane, 0, 0, 5).await;
-    let mut holder = pool.begin().await.unwrap();
-    sqlx::query("lock table headgate.dead_letter_jobs").execute(&mut *holder).await.unwrap();
+    let mut lock_holder = pool.begin().await.unwrap();
+    sqlx::query("lock table headgate.dead_letter_jobs").execute(&mut *lock_holder).await.unwrap();
     let brief = Duration::from_millis(50);
     let mut connection = pool.acquire().await.unwrap();
     let open = prove_jobs(&mut connection, term, world.lane, brief).await.unwrap();
     assert_eq!(open, Proof::Open);
-    // The connection is as good as before, and the rest is proven.
-    assert_eq!(prove_records(&mut connection, term, world.app, PATIENCE).await.unwrap(), Some(0));
-    assert_eq!(prove_records(&mut connection, term, AppId::generate(), PATIENCE).await.unwrap(), Some(0));
-    drop(holder);
+    // The connection still works, and the rest is proven.
+    assert_eq!(prove_records(&mut connection, term, world.app, COUNT_TIMEOUT).await.unwrap(), Some(0));
+    assert_eq!(prove_records(&mut connection, term, AppId::generate(), COUNT_TIMEOUT).await.unwrap(), Some(0));
+    drop(lock_holder);
     assert!(matches!(prove(&pool, term, world.lane).await.unwrap(), Proof::Repaired(_)));
 }

@@ -1,4 +1,4 @@
-//! Indexes that are mostly empty are made anew, and what a broken attempt left is taken away.
+//! Indexes that are mostly empty are rebuilt, and the remains of an interrupted rebuild are dropped.
 
 use super::world::{World, lead, take_over};
 use queue::{
@@ -11,7 +11,7 @@ const SIZE: &str = "select pg_relation_size('headgate.ready_pkey')";
 const INDEXES: &str = "select count(*) from pg_index where indrelid = 'headgate.ready'::regclass";
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn an_index_that_is_mostly_empty_is_made_anew_by_the_leader_alone(pool: PgPool) {
+async fn a_mostly_empty_index_is_rebuilt_by_the_leader_only(pool: PgPool) {
     let world = World::new(&pool).await;
     let old = lead(&pool).await;
     let term = take_over(&pool).await;
@@ -35,12 +35,12 @@ async fn an_index_that_is_mostly_empty_is_made_anew_by_the_leader_alone(pool: Pg
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_a_broken_attempt_left_is_taken_away(pool: PgPool) {
+async fn the_remains_of_an_interrupted_rebuild_are_dropped(pool: PgPool) {
     let world = World::new(&pool).await;
     let term = lead(&pool).await;
     world.pending(world.lane, 2, 0).await;
     let indexes = world.number(INDEXES).await;
-    // Fails because of two jobs of one rank, and leaves an index behind that every write keeps.
+    // Fails because two jobs have the same rank, and leaves an invalid index that every write maintains.
     let failed = sqlx::raw_sql("create unique index concurrently ready_pkey_ccnew on headgate.ready (rank)")
         .execute(&pool)
         .await;

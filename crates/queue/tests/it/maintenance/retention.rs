@@ -1,11 +1,11 @@
-//! Rows that have no further use go; those that have one stay.
+//! Rows past their retention are deleted, and no others.
 
-use super::world::{World, lead, take_over};
+use super::world::{World, lead, take_over, delete_expired};
 use crate::support::session;
 use model::retention::Retentions;
 use queue::{
     maintenance::{Retention, Service as _},
-    store::{retention, workers},
+    store::workers,
 };
 use sqlx::{
     PgPool,
@@ -13,7 +13,7 @@ use sqlx::{
 };
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_is_over_is_deleted_and_the_rest_stays(pool: PgPool) {
+async fn expired_rows_are_deleted_and_the_rest_stays(pool: PgPool) {
     let world = World::new(&pool).await;
     world
         .run(
@@ -41,14 +41,14 @@ async fn what_is_over_is_deleted_and_the_rest_stays(pool: PgPool) {
     let left = "select (select count(*) from headgate.throughput) * 100000 + (select count(*) from headgate.idempotency_keys) * 10000
         + (select count(*) from headgate.sessions) * 1000 + (select count(*) from headgate.sign_in_links) * 100
         + (select count(*) from headgate.sign_in_throttles) * 10 + (select count(*) from headgate.job_counts)";
-    assert!(!retention::delete_expired(&pool, old).await.unwrap());
+    assert!(!delete_expired(&pool, old).await.unwrap());
     assert_eq!(world.number(left).await, 622_222);
-    assert!(!retention::delete_expired(&pool, term).await.unwrap());
+    assert!(!delete_expired(&pool, term).await.unwrap());
     assert_eq!(world.number(left).await, 311_111);
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn workers_long_dead_are_forgotten_unless_they_hold_claims(pool: PgPool) {
+async fn workers_dead_for_long_are_removed_unless_they_have_claims(pool: PgPool) {
     let world = World::new(&pool).await;
     let term = lead(&pool).await;
     world
@@ -62,7 +62,7 @@ async fn workers_long_dead_are_forgotten_unless_they_hold_claims(pool: PgPool) {
         .await;
     assert_eq!(workers::remove_dead(&pool, term).await.unwrap(), 1);
     assert_eq!(world.number("select sum(pid) from headgate.workers").await, 7);
-    // The second one was lost a minute ago: it is told as such.
+    // The second one was lost a minute ago, and is listed as lost.
     let mut live = workers::list(&pool).await.unwrap();
     assert_eq!(live.len(), 2);
     live.retain(|worker| worker.lease != model::worker::LeaseState::Lost);
@@ -72,7 +72,7 @@ async fn workers_long_dead_are_forgotten_unless_they_hold_claims(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_happened_is_kept_for_a_month_and_the_version_that_runs_for_good(pool: PgPool) {
+async fn system_events_are_kept_for_a_month_and_the_running_version_forever(pool: PgPool) {
     let world = World::new(&pool).await;
     let term = lead(&pool).await;
     world
@@ -85,7 +85,7 @@ async fn what_happened_is_kept_for_a_month_and_the_version_that_runs_for_good(po
                 ('version', 'gone', interval '31 days')) v (k, v, a)",
         )
         .await;
-    assert!(!retention::delete_expired(&pool, term).await.unwrap());
+    assert!(!delete_expired(&pool, term).await.unwrap());
     let left: Vec<(String, String)> =
         sqlx::query_as("select kind, version from headgate.system_events order by kind")
             .fetch_all(&pool)
@@ -96,7 +96,7 @@ async fn what_happened_is_kept_for_a_month_and_the_version_that_runs_for_good(po
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn claims_whose_jobs_have_all_ended_are_forgotten(pool: PgPool) {
+async fn claims_whose_jobs_have_all_ended_are_deleted(pool: PgPool) {
     let world = World::new(&pool).await;
     let term = lead(&pool).await;
     world.processing(world.lane, 1).await;
@@ -122,7 +122,7 @@ async fn claims_whose_jobs_have_all_ended_are_forgotten(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_cannot_be_deleted_keeps_nothing_else(pool: PgPool) {
+async fn rows_that_cannot_be_deleted_do_not_block_others(pool: PgPool) {
     let world = World::new(&pool).await;
     let term = lead(&pool).await;
     world
@@ -137,7 +137,7 @@ async fn what_cannot_be_deleted_keeps_nothing_else(pool: PgPool) {
         )
         .await;
     let service = Retention::new(Retentions::default());
-    assert!(service.run_once(&pool, term).await.is_err(), "it says so");
+    assert!(service.run_once(&pool, term).await.is_err(), "it reports the failure");
     assert_eq!(world.number("select count(*) from headgate.idempotency_keys").await, 0);
     assert_eq!(
         world.number("select count(*) from pg_class where relname = 'finished_jobs_20200229'").await,
@@ -146,7 +146,7 @@ async fn what_cannot_be_deleted_keeps_nothing_else(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn to_find_what_is_over_no_number_that_is_kept_is_read(_: PgPoolOptions, options: PgConnectOptions) {
+async fn finding_expired_statistics_does_not_read_what_is_kept(_: PgPoolOptions, options: PgConnectOptions) {
     let (pool, plans) = session(options);
     let world = World::new(&pool).await;
     let term = lead(&pool).await;
@@ -184,7 +184,7 @@ async fn to_find_what_is_over_no_number_that_is_kept_is_read(_: PgPoolOptions, o
             .await;
         world.run(statistics).await;
         plans.touched();
-        assert!(!retention::delete_expired(&pool, term).await.unwrap());
+        assert!(!delete_expired(&pool, term).await.unwrap());
         let touched = plans.touched();
         assert!(touched.rows < 100, "{statistics}: {touched:?}");
         let kept =

@@ -1,4 +1,4 @@
-//! The services as they run: apart from each other, on one process at a time.
+//! The services run independently of each other, in one process at a time.
 
 use super::world::{World, lead};
 use async_trait::async_trait;
@@ -16,8 +16,8 @@ use std::{sync::Arc, time::Duration};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-/// The services of what is seen, which `headgate` runs beside the engine's.
-fn seen() -> Vec<Arc<dyn Service>> {
+/// The services of `insight`, which `headgate` runs in addition to the engine's.
+fn insight_services() -> Vec<Arc<dyn Service>> {
     insight::services::services(&EngineConfig::default())
 }
 
@@ -77,12 +77,12 @@ async fn a_service_that_panics_or_fails_stops_no_other(pool: PgPool) {
     token.cancel();
     handle.stopped().await;
     assert!(watch.services().iter().all(|service| service.failures_in_a_row == 0));
-    // Given back: another leads without waiting.
+    // The lease is released: another process leads without waiting.
     lead(&pool).await;
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn who_loses_the_lease_stops_working(pool: PgPool) {
+async fn a_process_that_loses_the_lease_stops_its_services(pool: PgPool) {
     let world = World::new(&pool).await;
     let token = CancellationToken::new();
     let works = Probe::named("works");
@@ -128,7 +128,7 @@ async fn a_process_with_more_services_takes_the_lead_and_keeps_it(pool: PgPool) 
     let headgate = start(insight::services::services(&config));
     headgate.watch().watch_leader().wait_for(|leads| *leads).await.unwrap();
     program.watch().watch_leader().wait_for(|leads| !*leads).await.unwrap();
-    // Asked for again and again by the one with fewer, the lease stays.
+    // A candidate with fewer services does not get the lease.
     let mut connection = pool.acquire().await.unwrap();
     let other = leader::Candidate { holder: WorkerId::generate(), services: 1 };
     assert_eq!(leader::acquire(&mut connection, other, Duration::from_secs(60)).await.unwrap(), None);
@@ -138,25 +138,25 @@ async fn a_process_with_more_services_takes_the_lead_and_keeps_it(pool: PgPool) 
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn one_round_of_everything_leaves_order_behind(pool: PgPool) {
+async fn one_run_of_every_service_leaves_nothing_to_do(pool: PgPool) {
     let world = World::new(&pool).await;
     world.pending(world.lane, 3, 0).await;
     world.finished(world.lane, 1, 0, 0).await;
-    assert!(Maintenance::run_once(&pool, &EngineConfig::default(), seen()).await.unwrap());
+    assert!(Maintenance::run_once(&pool, &EngineConfig::default(), insight_services()).await.unwrap());
     assert_eq!(world.number("select count(*) from headgate.job_count_deltas").await, 0);
     assert_eq!(world.number("select count(*) from headgate.live_snapshots").await, 1);
     assert_eq!(counts::drift(&pool).await.unwrap(), []);
-    // The lead was given back.
-    assert!(Maintenance::run_once(&pool, &EngineConfig::default(), seen()).await.unwrap());
+    // The lease was released.
+    assert!(Maintenance::run_once(&pool, &EngineConfig::default(), insight_services()).await.unwrap());
     let leads = lead(&pool).await;
     assert!(
-        !Maintenance::run_once(&pool, &EngineConfig::default(), seen()).await.unwrap(),
+        !Maintenance::run_once(&pool, &EngineConfig::default(), insight_services()).await.unwrap(),
         "{leads:?} leads"
     );
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_job_of_a_worker_that_vanished_goes_back(pool: PgPool) {
+async fn a_job_of_a_lost_worker_is_recovered(pool: PgPool) {
     let world = World::new(&pool).await;
     world.processing(world.lane, 2).await;
     world
@@ -168,11 +168,11 @@ async fn a_job_of_a_worker_that_vanished_goes_back(pool: PgPool) {
         )
         .await;
     let config = EngineConfig::default();
-    let sweep = || Maintenance::run_once(&pool, &config, Vec::new());
-    sweep().await.unwrap();
+    let recover = || Maintenance::run_once(&pool, &config, Vec::new());
+    recover().await.unwrap();
     assert_eq!(counts::counts(&pool, world.lane).await.unwrap().processing, 2);
     world.run("update headgate.workers set lease_until = clock_timestamp() - interval '1 second'").await;
-    sweep().await.unwrap();
+    recover().await.unwrap();
     let counts = counts::counts(&pool, world.lane).await.unwrap();
     assert_eq!((counts.processing, counts.backlog), (0, 2));
     assert_eq!(world.number("select count(*) from headgate.ready").await, 2);

@@ -1,4 +1,4 @@
-//! Services run when there is a sign of something to do.
+//! Services run when there is a sign of work.
 
 use super::world::World;
 use async_trait::async_trait;
@@ -17,7 +17,7 @@ async fn is_seen(executor: impl PgExecutor<'_>, sign: &str) -> bool {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn there_is_a_sign_of_everything_there_is_to_do(pool: PgPool) {
+async fn every_kind_of_work_has_a_sign(pool: PgPool) {
     let world = World::new(&pool).await;
     let config = EngineConfig::default();
     let mut services = engine_services(&config);
@@ -58,19 +58,19 @@ async fn there_is_a_sign_of_everything_there_is_to_do(pool: PgPool) {
         ),
         ("expiry", "update headgate.jobs set expires_at = clock_timestamp() - interval '1 second'"),
     ] {
-        let (mut trying, sign) = (pool.begin().await.unwrap(), sign(name));
+        let (mut transaction, sign) = (pool.begin().await.unwrap(), sign(name));
         sqlx::raw_sql("delete from headgate.ready; delete from headgate.job_count_deltas")
-            .execute(&mut *trying)
+            .execute(&mut *transaction)
             .await
             .unwrap();
-        assert!(!is_seen(&mut *trying, sign).await, "{name}: before {work}");
-        sqlx::raw_sql(work).execute(&mut *trying).await.unwrap();
-        assert!(is_seen(&mut *trying, sign).await, "{name}: after {work}");
-        trying.rollback().await.unwrap();
+        assert!(!is_seen(&mut *transaction, sign).await, "{name}: before {work}");
+        sqlx::raw_sql(work).execute(&mut *transaction).await.unwrap();
+        assert!(is_seen(&mut *transaction, sign).await, "{name}: after {work}");
+        transaction.rollback().await.unwrap();
     }
 }
 
-/// Counts its runs. There is a sign for it when the table `work` has a row; for the other one there is always one.
+/// Counts its runs. Without a sign it always runs.
 struct Probe {
     runs: watch::Sender<u32>,
     sign: Option<&'static str>,
@@ -97,7 +97,7 @@ impl Service for Probe {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_service_waits_for_its_sign_and_runs_as_long_as_there_is_one(pool: PgPool) {
+async fn a_service_runs_only_while_there_is_a_sign(pool: PgPool) {
     sqlx::query("create table public.work (n int)").execute(&pool).await.unwrap();
     let probe = |sign| Arc::new(Probe { runs: watch::Sender::new(0), sign });
     let (waits, always) = (probe(Some("exists (select from public.work)")), probe(None));
@@ -108,7 +108,7 @@ async fn a_service_waits_for_its_sign_and_runs_as_long_as_there_is_one(pool: PgP
         let from = *probe.runs.borrow();
         probe.runs.subscribe().wait_for(|runs| *runs >= from + times).await.unwrap();
     };
-    // Once it is known that there is none, it does not run while the other runs a hundred times.
+    // Once the leader knows that there is no sign, it does not run while the other one runs a hundred times.
     let quiet = async {
         loop {
             let before = *waits.runs.borrow();
@@ -120,7 +120,7 @@ async fn a_service_waits_for_its_sign_and_runs_as_long_as_there_is_one(pool: PgP
     };
     tokio::time::timeout(Duration::from_secs(60), quiet).await.unwrap();
     sqlx::query("insert into public.work values (1)").execute(&pool).await.unwrap();
-    // Without a sign that would take minutes.
+    // Without a sign this would take minutes.
     tokio::time::timeout(Duration::from_secs(60), run(&waits, 50)).await.unwrap();
     token.cancel();
     handle.stopped().await;

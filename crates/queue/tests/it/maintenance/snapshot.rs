@@ -1,4 +1,4 @@
-//! The snapshot says what is there, without counting it.
+//! The snapshot has the right numbers without counting rows.
 
 use super::world::{World, lead};
 use insight::store::stats::{self, live_snapshots, rollup};
@@ -15,7 +15,7 @@ use queue::{
 use sqlx::PgPool;
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_snapshot_equals_what_is_there(pool: PgPool) {
+async fn a_snapshot_equals_the_rows(pool: PgPool) {
     let world = World::new(&pool).await;
     let term = lead(&pool).await;
     let other = world.another_lane().await;
@@ -27,7 +27,7 @@ async fn a_snapshot_equals_what_is_there(pool: PgPool) {
     world.finished(world.lane, 6, 1, 30).await;
     world.finished(other, 9, 0, 100).await;
 
-    // Half of it folded, half not.
+    // Half of the deltas are folded, half are not.
     fold::job_counts(&pool, term).await.unwrap();
     rollup::throughput(&pool, term).await.unwrap();
     world.pending(other, 1, 10).await;
@@ -54,13 +54,13 @@ async fn a_snapshot_equals_what_is_there(pool: PgPool) {
     assert_eq!((gauge.backlog, gauge.processing, gauge.to_be_retried, gauge.dead_letters), (4, 2, 5, 0));
     assert_eq!(gauge.app_name, "Shop");
     assert!(gauge.last_success_at.is_some());
-    // 9 came to an end in the last minute, 11 are left.
+    // Nine ended in the last minute, eleven are left.
     assert_eq!(gauge.eta_seconds, Some(74));
     assert_eq!(counts::drift(&pool).await.unwrap(), []);
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_counter_that_lies_is_found(pool: PgPool) {
+async fn a_wrong_counter_is_found(pool: PgPool) {
     let world = World::new(&pool).await;
     world.pending(world.lane, 2, 0).await;
     sqlx::query("insert into headgate.job_count_deltas values ($1, 0, 0, 1), ($1, 2, 4, 7)")
@@ -142,7 +142,7 @@ async fn snapshots_of_an_hour_are_kept_and_thinned_after_a_minute(pool: PgPool) 
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn one_integrations_gauges_are_those_of_the_snapshot_and_its_apps_alone(pool: PgPool) {
+async fn an_integrations_gauges_equal_the_snapshots_and_are_visible_to_its_app_only(pool: PgPool) {
     let (world, foreign) = (World::new(&pool).await, World::new(&pool).await);
     world.pending(world.lane, 3, 20).await;
     world.to_be_retried(world.lane, 2, 2).await;
@@ -160,7 +160,7 @@ async fn one_integrations_gauges_are_those_of_the_snapshot_and_its_apps_alone(po
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_is_paused_has_no_eta_unless_nothing_is_left(pool: PgPool) {
+async fn a_paused_integration_has_no_eta_unless_nothing_is_left(pool: PgPool) {
     let world = World::new(&pool).await;
     let eta = || async { stats::gauge(&pool, Scope::AllApps, world.lane).await.unwrap().eta_seconds };
     world.finished(world.lane, 60, 0, 5).await;

@@ -1,6 +1,6 @@
-//! Throughput: folded or not, every job is in its bucket once.
+//! In the throughput every job is in its bucket once, folded or not.
 
-use super::world::{World, lead};
+use super::world::{World, lead, delete_expired};
 use insight::store::stats::{rollup, throughput, throughput_until};
 use model::{actor::Scope, id::AppId, id::IntegrationId, stats::Window};
 use queue::QueueError;
@@ -38,12 +38,12 @@ async fn every_bucket_is_there_and_folding_changes_none(pool: PgPool) {
     assert_eq!(rollup::throughput(&pool, term).await.unwrap(), 4);
     assert_eq!(rollup::throughput(&pool, term).await.unwrap(), 0);
     let after = throughput(&pool, Scope::AllApps, None, Window::Hour).await.unwrap();
-    // Between the two a minute may have begun: what is in both is the same.
+    // A minute may have begun in between: the buckets that are in both are the same.
     for bucket in &after.buckets {
         let same = before.buckets.iter().find(|other| other.at == bucket.at);
         assert!(same.is_none_or(|other| other == bucket), "{bucket:?}");
     }
-    // What all together have is read from rows of their own.
+    // The deployment's throughput is read from rows of its own.
     world.run("create table headgate.apart as select * from headgate.throughput where integration_id <> '00000000-0000-0000-0000-000000000000'").await;
     world.run("delete from headgate.throughput t using headgate.apart a where a.integration_id = t.integration_id").await;
     assert_eq!(
@@ -57,7 +57,7 @@ async fn every_bucket_is_there_and_folding_changes_none(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_window_of_yesterday_ends_there_and_is_as_it_was(pool: PgPool) {
+async fn a_window_that_ends_yesterday_shows_the_numbers_of_then(pool: PgPool) {
     let world = World::new(&pool).await;
     let term = lead(&pool).await;
     // In the hour before a moment of yesterday, at that moment, and after it.
@@ -77,7 +77,7 @@ async fn a_window_of_yesterday_ends_there_and_is_as_it_was(pool: PgPool) {
         assert_eq!(read(Window::Hour).await, (60, 12));
         assert_eq!(read(Window::SixHours).await.1 % 100, 12);
         rollup::throughput(&pool, term).await.unwrap();
-        queue::store::retention::delete_expired(&pool, term).await.unwrap();
+        delete_expired(&pool, term).await.unwrap();
     }
 }
 
@@ -101,7 +101,7 @@ async fn an_app_sees_its_own_and_nothing_else(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn the_last_success_is_kept_and_never_goes_back(pool: PgPool) {
+async fn the_time_of_the_last_success_never_goes_back(pool: PgPool) {
     let world = World::new(&pool).await;
     let term = lead(&pool).await;
     let age = "select extract(epoch from clock_timestamp() - last_success_at)::bigint from headgate.integration_marks";

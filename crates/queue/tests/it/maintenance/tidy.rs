@@ -1,4 +1,4 @@
-//! Rows that belong to nothing go; all others stay.
+//! Orphaned rows are removed, and no others.
 
 use super::world::{World, lead, take_over};
 use model::{actor::Scope, job::JobStatus, rules::explain::ReasonCode};
@@ -33,7 +33,7 @@ const LEFT: &str =
     + (select count(*) from headgate.serialize_keys)";
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn entries_without_a_job_and_keys_without_a_line_are_taken_away_and_counted(pool: PgPool) {
+async fn entries_without_a_job_and_keys_without_jobs_are_removed_and_counted(pool: PgPool) {
     let world = World::new(&pool).await;
     let term = lead(&pool).await;
     world.pending(world.lane, 2, 3_600).await;
@@ -51,15 +51,15 @@ async fn entries_without_a_job_and_keys_without_a_line_are_taken_away_and_counte
         .await;
     let service = Tidy::default();
     service.run_once(&pool, term).await.unwrap();
-    // The entry that may still be on its way stays.
+    // The new entry stays, because its job may not be committed yet.
     assert_eq!(world.number(LEFT).await, 311);
     let noted = "select sum(case what when 'ready' then n * 100 when 'waiting' then n * 10 else n end)::bigint from headgate.tidied";
     assert_eq!(world.number(noted).await, 321);
-    assert_eq!(service.interval().as_secs(), 3_600, "all was looked at");
+    assert_eq!(service.interval().as_secs(), 3_600, "the scan is complete");
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_long_table_is_looked_at_in_pieces_to_its_end(pool: PgPool) {
+async fn a_long_table_is_scanned_in_portions_to_its_end(pool: PgPool) {
     let world = World::new(&pool).await;
     let term = lead(&pool).await;
     world.pending(world.lane, 2_500, 3_600).await;
@@ -67,15 +67,15 @@ async fn a_long_table_is_looked_at_in_pieces_to_its_end(pool: PgPool) {
         .run("delete from headgate.jobs where id in (select id from headgate.jobs order by id desc limit 2)")
         .await;
     let mut cursors = Cursors::default();
-    let (mut pieces, mut gone) = (0, 0);
+    let (mut portions, mut removed) = (0, 0);
     loop {
         let tidied = tidy::scan(&pool, term, &mut cursors).await.unwrap();
-        (pieces, gone) = (pieces + 1, gone + tidied.ready);
+        (portions, removed) = (portions + 1, removed + tidied.ready);
         if tidied.is_complete {
             break;
         }
     }
-    assert_eq!((pieces, gone), (3, 2));
+    assert_eq!((portions, removed), (3, 2));
     assert_eq!(world.number("select count(*) from headgate.ready").await, 2_498);
 }
 
@@ -91,7 +91,7 @@ impl<S: Subscriber> Layer<S> for Warnings {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_a_look_in_pieces_took_away_is_said_once(pool: PgPool) {
+async fn what_a_scan_in_portions_removed_is_logged_once(pool: PgPool) {
     let world = World::new(&pool).await;
     let term = lead(&pool).await;
     world.pending(world.lane, 2_500, 3_600).await;
@@ -99,9 +99,9 @@ async fn what_a_look_in_pieces_took_away_is_said_once(pool: PgPool) {
     let warnings = Warnings::default();
     let listening = tracing::subscriber::set_default(tracing_subscriber::registry().with(warnings.clone()));
     let service = Tidy::default();
-    for piece in 1..=3 {
+    for portion in 1..=3 {
         service.run_once(&pool, term).await.unwrap();
-        assert_eq!(warnings.0.load(Ordering::Relaxed), usize::from(piece == 3));
+        assert_eq!(warnings.0.load(Ordering::Relaxed), usize::from(portion == 3));
     }
     assert_eq!(world.number("select count(*) from headgate.ready").await, 0);
     service.run_once(&pool, term).await.unwrap();
@@ -110,7 +110,7 @@ async fn what_a_look_in_pieces_took_away_is_said_once(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn an_old_leader_takes_nothing_away(pool: PgPool) {
+async fn a_former_leader_removes_nothing(pool: PgPool) {
     let world = World::new(&pool).await;
     let old = lead(&pool).await;
     take_over(&pool).await;
@@ -120,13 +120,13 @@ async fn an_old_leader_takes_nothing_away(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_line_whose_first_is_gone_goes_on_with_the_next(pool: PgPool) {
+async fn a_line_whose_head_was_deleted_continues_with_the_next(pool: PgPool) {
     let world = crate::support::World::new(&pool).await;
     let lane = world.lane().await;
     let term = lead(&pool).await;
     let keyed = |key: &str| JobSpec { serialize_key: Some(key.into()), ..world.spec(lane) };
     let jobs = world.accept(&[keyed("a"), keyed("a"), keyed("a"), keyed("sound"), keyed("sound")]).await;
-    // By a hand that knows no better: the first two of a line.
+    // As if somebody deleted the first two of a line by hand.
     sqlx::query("with gone as (delete from headgate.jobs where id = any ($1) returning id, integration_id), counted as (
             insert into headgate.job_count_deltas (integration_id, status, attempt, n) select integration_id, 0, 0, -1 from gone
          ) delete from headgate.ready where job_id in (select id from gone)")
@@ -134,13 +134,13 @@ async fn a_line_whose_first_is_gone_goes_on_with_the_next(pool: PgPool) {
         .execute(&pool)
         .await
         .unwrap();
-    assert_eq!(world.ready().await, [jobs[3].id], "the third of the line waits for nobody");
+    assert_eq!(world.ready().await, [jobs[3].id], "nothing makes the third the head");
 
-    // A line that someone is changing is left alone.
-    let mut held = pool.begin().await.unwrap();
-    sqlx::query("select 1 from headgate.serialize_keys for update").execute(&mut *held).await.unwrap();
+    // A locked line is left alone.
+    let mut locked = pool.begin().await.unwrap();
+    sqlx::query("select 1 from headgate.serialize_keys for update").execute(&mut *locked).await.unwrap();
     assert_eq!(tidy::scan(&pool, term, &mut Cursors::default()).await.unwrap().heads, 0);
-    held.rollback().await.unwrap();
+    locked.rollback().await.unwrap();
 
     let tidied = tidy::scan(&pool, term, &mut Cursors::default()).await.unwrap();
     assert_eq!((tidied.heads, tidied.keys), (1, 0));
@@ -155,7 +155,7 @@ async fn a_line_whose_first_is_gone_goes_on_with_the_next(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_job_that_waits_and_stands_in_no_queue_is_let_in(pool: PgPool) {
+async fn a_waiting_job_without_an_entry_gets_one(pool: PgPool) {
     let world = crate::support::World::new(&pool).await;
     let lane = world.lane().await;
     let worker = world.worker().await;
@@ -190,7 +190,7 @@ async fn a_job_that_waits_and_stands_in_no_queue_is_let_in(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_head_that_follows_a_running_job_is_not_gone(pool: PgPool) {
+async fn a_head_that_is_the_successor_of_a_running_job_is_not_missing(pool: PgPool) {
     let world = crate::support::World::new(&pool).await;
     let lane = world.lane().await;
     let term = lead(&pool).await;

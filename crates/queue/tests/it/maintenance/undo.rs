@@ -1,6 +1,6 @@
-//! Bulk actions taken back.
+//! Undo of bulk actions.
 
-use super::world::{World, an_operator, lead, take_over};
+use super::world::{World, an_operator, lead, take_over, delete_expired};
 use insight::{
     services::RunOperations,
     store::{
@@ -22,7 +22,7 @@ use queue::store::counts;
 use queue::{
     QueueError,
     maintenance::Service as _,
-    store::{dead_letters, leader::Term, retention},
+    store::{dead_letters, leader::Term},
 };
 use sqlx::PgPool;
 
@@ -38,18 +38,18 @@ fn of(world: &World, action: BulkAction) -> NewBulk {
     }
 }
 
-/// Asks for it and works it off, if it is not done at once.
+/// Starts it, and runs it to the end if it is not done at once.
 async fn done(world: &World, term: Term, subject: BulkSubject, new: NewBulk) -> OperationId {
     let id = match operations::start(&world.pool, &an_operator(), subject, new).await.unwrap() {
         BulkStart::Outcome(BulkOutcome::Started(BulkStarted { operation_id, .. })) => operation_id,
         BulkStart::Outcome(BulkOutcome::Done(BulkDone { operation_id, .. })) => operation_id.unwrap(),
         BulkStart::DryRun(_) => panic!("dry"),
     };
-    work_off(world, term).await;
+    run_to_the_end(world, term).await;
     id
 }
 
-async fn work_off(world: &World, term: Term) {
+async fn run_to_the_end(world: &World, term: Term) {
     while RunOperations.run_once(&world.pool, term).await.unwrap() {}
 }
 
@@ -64,11 +64,11 @@ async fn get(world: &World, id: OperationId) -> Operation {
     operations::get(&world.pool, Scope::AllApps, id).await.unwrap()
 }
 
-/// Undoes it and answers how that went.
+/// Undoes it and returns the operation of the undo.
 async fn undone(world: &World, term: Term, id: OperationId) -> Operation {
     let first = undo(world, id).await.unwrap();
     assert_eq!(first.state, OperationState::Undone);
-    work_off(world, term).await;
+    run_to_the_end(world, term).await;
     get(world, first.undone_by.unwrap()).await
 }
 
@@ -79,7 +79,7 @@ async fn no_drift(world: &World) {
 const LETTERS: &str = "select count(*) from headgate.dead_letter_jobs";
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn requeued_dead_letters_go_back_as_they_were_but_for_those_that_were_tried(pool: PgPool) {
+async fn requeued_dead_letters_are_restored_as_they_were_unless_they_were_tried(pool: PgPool) {
     let world = World::new(&pool).await;
     let term = lead(&pool).await;
     world.dead_letters(world.lane, 130).await;
@@ -92,7 +92,7 @@ async fn requeued_dead_letters_go_back_as_they_were_but_for_those_that_were_trie
     let id = done(&world, term, BulkSubject::DeadLetters, of(&world, BulkAction::Requeue)).await;
     assert_eq!(get(&world, id).await.changed, 130);
     assert_eq!(world.number(LETTERS).await, 0);
-    // One was tried and waits, into another a change was folded.
+    // One was tried and waits for its retry, and into another a change was folded.
     world
         .run(
             "with tried as (
@@ -114,16 +114,16 @@ async fn requeued_dead_letters_go_back_as_they_were_but_for_those_that_were_trie
     assert_eq!(world.number(LETTERS).await, 128);
     assert_eq!(world.number("select count(*) from headgate.jobs").await, 2);
     assert_eq!(world.number("select count(*) from headgate.ready").await, 2);
-    assert_eq!(world.number("select count(*) from headgate.finished_jobs").await, 0, "never called off");
+    assert_eq!(world.number("select count(*) from headgate.finished_jobs").await, 0, "they were not cancelled");
     assert_eq!(world.number("select coalesce(sum(cancelled), 0) from headgate.throughput_deltas").await, 0);
     no_drift(&world).await;
 
-    // The rest too, once nothing was tried: letter for letter as before.
+    // A second undo, after which nothing was tried: every dead letter is as before.
     let again = done(&world, term, BulkSubject::DeadLetters, of(&world, BulkAction::Requeue)).await;
     assert_eq!(undone(&world, term, again).await.changed, 128);
     world.run("delete from headgate.jobs").await;
     let kept = world.number("select count(*) from headgate.bin where was = 'requeued'").await;
-    assert_eq!(kept, 2, "what could not go back");
+    assert_eq!(kept, 2, "those that could not be restored");
     world
         .run("insert into headgate.dead_letter_jobs select r.* from headgate.bin b cross join lateral jsonb_populate_record(null::headgate.dead_letter_jobs, b.letter) r")
         .await;
@@ -132,7 +132,7 @@ async fn requeued_dead_letters_go_back_as_they_were_but_for_those_that_were_trie
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn one_that_is_paused_midway_is_taken_back_as_far_as_it_came_whoever_leads(pool: PgPool) {
+async fn one_that_is_paused_midway_is_undone_as_far_as_it_got_whoever_leads(pool: PgPool) {
     let world = World::new(&pool).await;
     let term = lead(&pool).await;
     world.dead_letters(world.lane, 700).await;
@@ -147,7 +147,7 @@ async fn one_that_is_paused_midway_is_taken_back_as_far_as_it_came_whoever_leads
     assert_eq!(world.number(LETTERS).await, 200);
     let first = undo(&world, id).await.unwrap();
     assert!(first.finished_at.is_some() && first.undo_until.is_none());
-    // The process that would have done it is gone after its first group.
+    // The process that runs the undo dies after its first portion.
     let by = first.undone_by.unwrap();
     world
         .run(
@@ -162,7 +162,7 @@ async fn one_that_is_paused_midway_is_taken_back_as_far_as_it_came_whoever_leads
     world.run("drop trigger die on headgate.operations").await;
     let next = take_over(&pool).await;
     assert!(!RunOperations.run_once(&pool, term).await.is_ok_and(|more| more), "the old leader does nothing");
-    work_off(&world, next).await;
+    run_to_the_end(&world, next).await;
     let undo_itself = get(&world, by).await;
     assert_eq!((undo_itself.state, undo_itself.changed, undo_itself.skipped), (OperationState::Done, 500, 0));
     assert_eq!(world.number(LETTERS).await, 700);
@@ -175,20 +175,20 @@ async fn one_that_is_paused_midway_is_taken_back_as_far_as_it_came_whoever_leads
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn cancelled_jobs_stand_where_they_stood_with_their_attempts(pool: PgPool) {
+async fn cancelled_jobs_are_restored_with_their_state_and_attempts(pool: PgPool) {
     let world = World::new(&pool).await;
     let term = lead(&pool).await;
     world.pending(world.lane, 60, 30).await;
     world.to_be_retried(world.lane, 50, 3).await;
     world.run("update headgate.jobs set error_message = 'upstream is out of order' where status = 2").await;
-    let stand = "select md5(string_agg(concat_ws('|', id, status, attempt, retry_at, run_at, error_message), ',' order by id))
+    let states = "select md5(string_agg(concat_ws('|', id, status, attempt, retry_at, run_at, error_message), ',' order by id))
         from headgate.jobs";
-    let before: String = sqlx::query_scalar(stand).fetch_one(&pool).await.unwrap();
+    let before: String = sqlx::query_scalar(states).fetch_one(&pool).await.unwrap();
     let id = done(&world, term, BulkSubject::Jobs, of(&world, BulkAction::Cancel)).await;
     assert_eq!(world.number("select count(*) from headgate.jobs").await, 0);
     let undo = undone(&world, term, id).await;
     assert_eq!((undo.changed, undo.skipped), (110, 0));
-    let after: String = sqlx::query_scalar(stand).fetch_one(&pool).await.unwrap();
+    let after: String = sqlx::query_scalar(states).fetch_one(&pool).await.unwrap();
     assert_eq!(before, after);
     assert_eq!(world.number("select count(*) from headgate.ready").await, 60);
     assert_eq!(world.number("select count(*) from headgate.waiting where due_at > now()").await, 50);
@@ -221,7 +221,7 @@ async fn requeued_jobs_wait_again_or_are_cancelled_again(pool: PgPool) {
 const FAILING: &str = "select count(*) from headgate.failing_jobs";
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn jobs_that_had_failed_are_among_the_failures_of_their_cause_again(pool: PgPool) {
+async fn restored_jobs_count_among_the_failures_of_their_cause_again(pool: PgPool) {
     let world = World::new(&pool).await;
     let term = lead(&pool).await;
     world.to_be_retried(world.lane, 20, 2).await;
@@ -239,7 +239,7 @@ async fn jobs_that_had_failed_are_among_the_failures_of_their_cause_again(pool: 
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn purged_letters_lie_in_the_bin_for_a_day(pool: PgPool) {
+async fn purged_dead_letters_stay_in_the_bin_for_a_day(pool: PgPool) {
     let world = World::new(&pool).await;
     let term = lead(&pool).await;
     world.dead_letters(world.lane, 120).await;
@@ -247,7 +247,7 @@ async fn purged_letters_lie_in_the_bin_for_a_day(pool: PgPool) {
     assert_eq!(world.number(LETTERS).await, 0);
     let first = BinPageRequest { limit: 50, after: None };
     let first = insight::store::dead_letters::binned(&pool, Scope::AllApps, first).await.unwrap();
-    // The last of a page is restored before the next one is asked for: that goes on all the same.
+    // The last one of a page is restored before the next page is read: paging continues all the same.
     let mut connection = pool.acquire().await.unwrap();
     dead_letters::restore(&mut connection, Scope::AllApps, first.items[49].letter.id).await.unwrap();
     let next = BinPageRequest::parse(Some(50), first.next_cursor.as_deref()).unwrap();
@@ -265,7 +265,7 @@ async fn purged_letters_lie_in_the_bin_for_a_day(pool: PgPool) {
     assert_eq!(world.number(LETTERS).await, 120);
     no_drift(&world).await;
 
-    // A day later it is gone for good, and nothing takes it back.
+    // A day later they are gone for good and cannot be restored.
     let id = done(&world, term, BulkSubject::DeadLetters, of(&world, BulkAction::Purge)).await;
     world
         .run(
@@ -274,30 +274,30 @@ async fn purged_letters_lie_in_the_bin_for_a_day(pool: PgPool) {
         )
         .await;
     assert!(matches!(undo(&world, id).await, Err(QueueError::WrongOperationState { .. })));
-    while retention::delete_expired(&pool, term).await.unwrap() {}
+    while delete_expired(&pool, term).await.unwrap() {}
     assert_eq!(world.number("select count(*) from headgate.bin").await, 0);
     let gone = dead_letters::restore(&mut connection, Scope::AllApps, DeadLetterId::generate()).await;
     assert!(matches!(gone, Err(QueueError::NotFound)));
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_small_one_whose_asker_died_is_done_by_the_leader(pool: PgPool) {
+async fn a_small_one_whose_process_died_is_done_by_the_leader(pool: PgPool) {
     let world = World::new(&pool).await;
     let term = lead(&pool).await;
     world.dead_letters(world.lane, 3).await;
     let new = of(&world, BulkAction::Requeue);
-    let asked = operations::prepare(&pool, &an_operator(), BulkSubject::DeadLetters, new).await.unwrap();
-    let id = asked.store(&mut pool.acquire().await.unwrap()).await.unwrap().unwrap();
-    work_off(&world, term).await;
-    assert_eq!(get(&world, id).await.changed, 0, "for a while it is its asker's");
+    let prepared = operations::prepare(&pool, &an_operator(), BulkSubject::DeadLetters, new).await.unwrap();
+    let id = prepared.store(&mut pool.acquire().await.unwrap()).await.unwrap().unwrap();
+    run_to_the_end(&world, term).await;
+    assert_eq!(get(&world, id).await.changed, 0, "the leader leaves it to the process that started it for a while");
     world.run("update headgate.operations set paced_until = clock_timestamp()").await;
-    work_off(&world, term).await;
+    run_to_the_end(&world, term).await;
     let done = get(&world, id).await;
     assert_eq!((done.state, done.changed), (OperationState::Done, 3));
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_is_skipped_is_skipped_for_a_reason(pool: PgPool) {
+async fn skipped_jobs_have_a_reason(pool: PgPool) {
     let world = World::new(&pool).await;
     let term = lead(&pool).await;
     let ids = world.pending(world.lane, 4, 0).await;
@@ -317,7 +317,7 @@ async fn what_is_skipped_is_skipped_for_a_reason(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_requeue_says_what_it_adds_to_which_limit(pool: PgPool) {
+async fn a_dry_run_of_a_requeue_says_what_it_adds_to_each_limit(pool: PgPool) {
     let world = World::new(&pool).await;
     let other = world.another_lane().await;
     world.dead_letters(world.lane, 300).await;

@@ -1,4 +1,4 @@
-//! The hot tables are vacuumed by the leader, when they need it.
+//! The leader vacuums the hot tables when they need it.
 
 use super::world::{World, lead, take_over};
 use crate::support::{self, Script, failed, ok};
@@ -16,7 +16,7 @@ use queue::{
 use sqlx::{Connection as _, PgConnection, PgPool};
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn every_hot_table_is_known_ours_and_not_due_while_quiet(pool: PgPool) {
+async fn every_hot_table_is_listed_owned_and_not_due_while_idle(pool: PgPool) {
     let mut connection = pool.acquire().await.unwrap();
     let bloats = vacuum::bloat(&mut connection).await.unwrap();
     let tables: Vec<&str> = bloats.iter().map(|bloat| bloat.table.as_str()).collect();
@@ -28,7 +28,7 @@ async fn every_hot_table_is_known_ours_and_not_due_while_quiet(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn dead_rows_past_the_threshold_are_vacuumed_by_the_leader_alone(pool: PgPool) {
+async fn dead_rows_past_the_threshold_are_vacuumed_by_the_leader_only(pool: PgPool) {
     let world = World::new(&pool).await;
     let (old, service) = (lead(&pool).await, Vacuum::default());
     let term = take_over(&pool).await;
@@ -48,7 +48,7 @@ async fn dead_rows_past_the_threshold_are_vacuumed_by_the_leader_alone(pool: PgP
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn statistics_of_another_time_are_taken_anew_by_the_leader_alone(pool: PgPool) {
+async fn stale_statistics_are_refreshed_by_the_leader_only(pool: PgPool) {
     let world = World::new(&pool).await;
     let (old, service) = (lead(&pool).await, Vacuum::default());
     let term = take_over(&pool).await;
@@ -72,13 +72,13 @@ async fn statistics_of_another_time_are_taken_anew_by_the_leader_alone(pool: PgP
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn whatever_changes_with_jobs_is_a_hot_table(pool: PgPool) {
+async fn every_table_that_changes_with_jobs_is_hot(pool: PgPool) {
     let world = support::World::new(&pool).await;
     let limit = RateLimit { requests: 1_000, per_seconds: 1 };
     let lane = world.lane_with(50, Some(limit)).await;
     world.run_everything(lane).await;
     let options = pool.connect_options();
-    // What a connection counted is told when it ends, if not before.
+    // A connection flushes its statistics when it ends, if not before.
     pool.close().await;
     let mut connection = PgConnection::connect_with(&options).await.unwrap();
     let changed: Vec<String> = sqlx::query_scalar(
@@ -100,7 +100,7 @@ async fn whatever_changes_with_jobs_is_a_hot_table(pool: PgPool) {
 }
 
 impl support::World {
-    /// Jobs that succeed, fail and wait, of a lane with a limit that slept, in an engine; and the maintenance.
+    /// Runs an engine with jobs that succeed, fail and wait, in a sleeping lane with a limit, and then maintenance.
     async fn run_everything(&self, lane: IntegrationId) {
         sqlx::query("update headgate.lanes set is_asleep = true where integration_id = $1")
             .bind(lane)

@@ -1,4 +1,4 @@
-//! Saved views are counted by one process for all, and an alert begins and ends once.
+//! The leader counts saved views for all processes, and an alert begins and ends once.
 
 use super::world::{World, lead, take_over};
 use insight::{services::CountViews, store::saved_views};
@@ -50,8 +50,8 @@ async fn count(world: &World, term: Term) {
     CountViews.run_once(&world.pool, term).await.unwrap();
 }
 
-/// Kind and words of what the feed was told.
-async fn told(world: &World) -> Vec<(String, String, String)> {
+/// Kind, name and reason of the alerts in the feed.
+async fn feed(world: &World) -> Vec<(String, String, String)> {
     sqlx::query_as(
         "select kind, name, reason from headgate.system_events where kind in ('alert', 'calm') order by id",
     )
@@ -60,7 +60,7 @@ async fn told(world: &World) -> Vec<(String, String, String)> {
     .unwrap()
 }
 
-/// An alert lasts a minute at least.
+/// An alert lasts at least a minute.
 async fn a_minute_passes(world: &World) {
     sqlx::query("update headgate.saved_view_counts set alerting_since = alerting_since - interval '61 s'")
         .execute(&world.pool)
@@ -73,7 +73,7 @@ async fn none_left(world: &World) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_nobody_pinned_and_nothing_watches_is_not_counted(pool: PgPool) {
+async fn views_without_pin_and_alert_are_not_counted(pool: PgPool) {
     let (world, term) = (World::new(&pool).await, lead(&pool).await);
     let ada = a_user(&pool, "ada@x.test").await;
     world.pending(world.lane, 3, 0).await;
@@ -82,7 +82,7 @@ async fn what_nobody_pinned_and_nothing_watches_is_not_counted(pool: PgPool) {
     assert_eq!(now(&world, ada, &view).await.count, None);
     let mut conn = pool.acquire().await.unwrap();
     saved_views::pin(&mut conn, ada, view.id, true).await.unwrap();
-    assert_eq!(now(&world, ada, &view).await.count, None, "not known yet, and no nought");
+    assert_eq!(now(&world, ada, &view).await.count, None, "unknown so far, and not zero");
     count(&world, term).await;
     let counted = now(&world, ada, &view).await.count.unwrap();
     assert_eq!((counted.n, counted.is_more), (3, false));
@@ -99,15 +99,15 @@ async fn an_alert_begins_once_and_ends_once_with_two_processes(pool: PgPool) {
     count(&world, first).await;
     assert_eq!(now(&world, ada, &view).await.alerting_since, None);
     world.pending(world.lane, 1, 0).await;
-    // Both count in the same moment; and so does the one that takes over.
+    // Both count at the same time, and then the process that takes over.
     tokio::join!(count(&world, first), count(&world, first));
     let since = now(&world, ada, &view).await.alerting_since.unwrap();
     let second = take_over(&pool).await;
     count(&world, second).await;
     assert_eq!(now(&world, ada, &view).await.alerting_since, Some(since));
     let begun = ("alert".to_owned(), "Waiting".to_owned(), "3 jobs match, it alerts from 3".to_owned());
-    assert_eq!(told(&world).await, std::slice::from_ref(&begun));
-    // The one before writes nothing any more.
+    assert_eq!(feed(&world).await, std::slice::from_ref(&begun));
+    // The former leader writes nothing any more.
     none_left(&world).await;
     a_minute_passes(&world).await;
     let late = CountViews.run_once(&world.pool, first).await;
@@ -115,11 +115,11 @@ async fn an_alert_begins_once_and_ends_once_with_two_processes(pool: PgPool) {
     tokio::join!(count(&world, second), count(&world, second));
     assert_eq!(now(&world, ada, &view).await.alerting_since, None);
     let over = ("calm".to_owned(), "Waiting".to_owned(), "0 jobs match, it alerts from 3".to_owned());
-    assert_eq!(told(&world).await, [begun, over]);
+    assert_eq!(feed(&world).await, [begun, over]);
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_private_alert_is_not_told_to_everybody(pool: PgPool) {
+async fn a_private_alert_is_visible_to_its_owner_only(pool: PgPool) {
     let (world, term) = (World::new(&pool).await, lead(&pool).await);
     let (ada, ben) = (a_user(&pool, "ada@x.test").await, a_user(&pool, "ben@x.test").await);
     save(&world, ada, "Mine", false, Some(1)).await;
@@ -128,11 +128,11 @@ async fn a_private_alert_is_not_told_to_everybody(pool: PgPool) {
     assert_eq!(saved_views::alerting(&pool, Some(ada)).await.unwrap().len(), 1);
     assert!(saved_views::alerting(&pool, Some(ben)).await.unwrap().is_empty());
     assert!(saved_views::alerting(&pool, None).await.unwrap().is_empty());
-    assert!(told(&world).await.is_empty());
+    assert!(feed(&world).await.is_empty());
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn other_filters_and_no_threshold_forget_what_was_counted(pool: PgPool) {
+async fn a_changed_filter_resets_the_count_and_a_removed_threshold_the_alert(pool: PgPool) {
     let (world, term) = (World::new(&pool).await, lead(&pool).await);
     let ada = a_user(&pool, "ada@x.test").await;
     let view = save(&world, ada, "Waiting", true, Some(1)).await;
@@ -144,10 +144,10 @@ async fn other_filters_and_no_threshold_forget_what_was_counted(pool: PgPool) {
     let (before, after) =
         saved_views::change(&mut conn, Some(ada), view.id, &query, Some(&other)).await.unwrap();
     assert_eq!((before.count.map(|count| count.n), after.count), (Some(1), None));
-    assert!(after.alerting_since.is_some(), "until it is counted anew");
+    assert!(after.alerting_since.is_some(), "until it is counted again");
     let never = SavedViewChanges { alert_at: Change::Clear, ..SavedViewChanges::default() };
     let (_, after) = saved_views::change(&mut conn, Some(ada), view.id, &never, None).await.unwrap();
     assert_eq!((after.alert_at, after.alerting_since), (None, None));
-    let kinds: Vec<_> = told(&world).await.into_iter().map(|(kind, ..)| kind).collect();
+    let kinds: Vec<_> = feed(&world).await.into_iter().map(|(kind, ..)| kind).collect();
     assert_eq!(kinds, ["alert", "calm"]);
 }

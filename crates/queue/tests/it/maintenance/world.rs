@@ -1,10 +1,14 @@
-//! Builders: rows as old as a test needs them.
+//! Builders of rows with the age that a test needs.
 
 use model::{
     actor::{Actor, ActorKind, Role},
     id::{AppId, IntegrationId, JobId, WorkerId},
+    retention::Retentions,
 };
-use queue::store::leader::{self, Term};
+use queue::{
+    QueueError,
+    store::leader::{self, Term},
+};
 use sqlx::PgPool;
 use std::time::Duration;
 
@@ -98,7 +102,7 @@ impl World {
         .unwrap();
     }
 
-    /// Jobs a worker holds.
+    /// Jobs leased by a worker.
     pub(super) async fn processing(&self, lane: IntegrationId, count: i32) {
         sqlx::query(
             "with made as (
@@ -117,7 +121,7 @@ impl World {
         .unwrap();
     }
 
-    /// Dead letters, each of a job of its own.
+    /// Dead letters of as many jobs.
     pub(super) async fn dead_letters(&self, lane: IntegrationId, count: i32) {
         sqlx::query(
             "with made as (
@@ -137,7 +141,7 @@ impl World {
         .unwrap();
     }
 
-    /// What a finishing statement appends.
+    /// The delta that a finishing statement appends.
     pub(super) async fn finished(&self, lane: IntegrationId, completed: i32, dead: i32, seconds_ago: i32) {
         sqlx::query(
             "insert into headgate.throughput_deltas (integration_id, at, completed, dead)
@@ -152,24 +156,24 @@ impl World {
         .unwrap();
     }
 
-    /// Runs a statement.
     pub(super) async fn run(&self, sql: &'static str) {
         sqlx::raw_sql(sql).execute(&self.pool).await.unwrap();
     }
 
-    /// Asks for a number.
     pub(super) async fn number(&self, sql: &'static str) -> i64 {
         sqlx::query_scalar(sql).fetch_one(&self.pool).await.unwrap()
     }
 }
 
-/// Leads for a minute.
+/// Acquires the leader's lease for a minute.
 pub(super) async fn lead(pool: &PgPool) -> Term {
     let mut connection = pool.acquire().await.unwrap();
-    leader::acquire(&mut connection, WorkerId::generate(), Duration::from_secs(60)).await.unwrap().unwrap()
+    // With more services than any process has, so that none takes over.
+    let candidate = leader::Candidate { holder: WorkerId::generate(), services: 1_000 };
+    leader::acquire(&mut connection, candidate, Duration::from_secs(60)).await.unwrap().unwrap()
 }
 
-/// Lets whoever leads be too late, and another lead.
+/// Ends the leader's lease and acquires it for another process.
 pub(super) async fn take_over(pool: &PgPool) -> Term {
     sqlx::query("update headgate.leader set expires_at = clock_timestamp() - interval '1 second'")
         .execute(pool)
@@ -178,7 +182,21 @@ pub(super) async fn take_over(pool: &PgPool) -> Term {
     lead(pool).await
 }
 
-/// One who may everything.
+/// An operator of all apps.
 pub(super) fn an_operator() -> Actor {
     Actor { kind: ActorKind::System, name: "ops@example.test".to_owned(), role: Role::Operator, app_id: None }
+}
+
+/// Deletes a chunk of everything past its retention, the engine's and what is seen.
+pub(super) async fn delete_expired(pool: &PgPool, term: Term) -> Result<bool, QueueError> {
+    let engine = queue::store::retention::delete_expired(pool, term).await;
+    let seen = insight::store::retention::delete_expired(pool, term, Retentions::default()).await;
+    Ok(engine? | seen?)
+}
+
+/// The same of what was done, whose retention a deployment chooses.
+pub(super) async fn delete_history(pool: &PgPool, term: Term, kept: Retentions) -> Result<bool, QueueError> {
+    let engine = queue::store::retention::delete_history(pool, term, kept).await;
+    let seen = insight::store::retention::delete_expired(pool, term, kept).await;
+    Ok(engine? | seen?)
 }

@@ -1,0 +1,67 @@
+//! Values for tests: an integration with nothing to do, and a snapshot.
+
+use crate::{
+    failure::FailureSummary,
+    id::{AppId, IntegrationId},
+    integration::{IntegrationState, IntegrationType},
+    stats::{IntegrationGauge, Snapshot, Totals},
+    sync_status::LastError,
+};
+use chrono::{DateTime, Utc};
+
+/// When the fixtures were taken: noon of 20 November 2026.
+#[must_use]
+pub fn noon() -> DateTime<Utc> {
+    DateTime::UNIX_EPOCH + chrono::TimeDelta::days(20_777) + chrono::TimeDelta::hours(12)
+}
+
+/// An integration that is caught up.
+#[must_use]
+pub fn idle_gauge() -> IntegrationGauge {
+    IntegrationGauge {
+        integration_id: IntegrationId::generate(),
+        app_id: AppId::generate(),
+        app_name: "Acme".to_owned(),
+        name: "Warehouse".to_owned(),
+        integration_type: IntegrationType::Webhook,
+        state: IntegrationState::Active,
+        state_reason: None,
+        breaker: None,
+        backlog: 0,
+        processing: 0,
+        max_concurrency: 50,
+        to_be_retried: 0,
+        dead_letters: 0,
+        retry_pyramid: vec![],
+        delivered_per_minute: 0,
+        failed_per_minute: 0,
+        accepted_per_minute: None,
+        refused_share: None,
+        oldest_pending_age_seconds: None,
+        eta_seconds: None,
+        latency: None,
+        wait: None,
+        rate_limit: None,
+        held_until: None,
+        last_success_at: Some(noon()),
+        last_error: Some(LastError {
+            at: noon(),
+            message: "503 Service Unavailable".to_owned(),
+            response_status: Some(503),
+        }),
+    }
+}
+
+/// A snapshot of these integrations.
+#[must_use]
+pub fn snapshot_of(integrations: Vec<IntegrationGauge>) -> Snapshot {
+    Snapshot {
+        at: noon(),
+        totals: Totals::default(),
+        retry_pyramid: Vec::new(),
+        integrations,
+        workers: 1,
+        failures: FailureSummary::default(),
+        warnings: Vec::new(),
+    }
+}
