@@ -107,7 +107,7 @@ create table headgate.lanes (
     -- The rows of rate_limits that every request of this lane must pass.
     limit_keys text[] not null default '{}',
     -- The external system asked for quiet until then (429 with Retry-After).
-    held_until timestamptz,
+    quiet_until timestamptz,
     last_claimed_at timestamptz,
     -- A lane whose `ready` was empty for some seconds sleeps, so that thousands of idle integrations cost a claim nothing. What enters
     -- `ready` has it woken (`wake_lanes`).
@@ -140,7 +140,7 @@ create view headgate.runnable_lanes as
 select integration_id, last_claimed_at, woken_at, jobs_per_request, limit_keys, least(max_concurrency, breaker_cap) as cap,
     breaker_cap is not null as is_probe, is_asleep, coalesce(served_by, '') as program
 from headgate.lanes
-where is_open and not is_external and breaker_cap is distinct from 0 and (held_until is null or held_until <= clock_timestamp());
+where is_open and not is_external and breaker_cap is distinct from 0 and (quiet_until is null or quiet_until <= clock_timestamp());
 
 -- Appended to instead of an update of `lanes`, so that a transaction that makes jobs locks no lane: otherwise whoever pauses or edits it, its
 -- breaker and the claim would wait until that transaction ends. The next claim takes the rows away and wakes the lanes.
@@ -208,7 +208,7 @@ create table headgate.rate_limits (
     emission_us bigint not null,
     -- When the next slot is free.
     tat_us bigint not null default 0,
-    hold_until_us bigint not null default 0,
+    quiet_until_us bigint not null default 0,
     -- The rest is shown to people and decides nothing. Slots given in the window that began then, and in the one before.
     window_started_us bigint not null default 0,
     used int not null default 0,
@@ -257,7 +257,7 @@ begin
     loop
         slot := now_at;
         for i in 1 .. array_length(limits, 1) loop
-            slot := greatest(slot, limits[i].tat_us, limits[i].hold_until_us);
+            slot := greatest(slot, limits[i].tat_us, limits[i].quiet_until_us);
         end loop;
         exit when coalesce(array_length(given, 1), 0) >= wanted or slot > now_at + horizon_us;
         given := given || slot;
@@ -294,8 +294,8 @@ $$;
 -- What each limit lets go within half a second.
 create view headgate.claimable_slots as
 select x.key, case
-    when greatest(x.tat_us, x.hold_until_us) > c.now_us + 500000 then 0
-    else (c.now_us + 500000 - greatest(x.tat_us, x.hold_until_us, c.now_us)) / x.emission_us + 1
+    when greatest(x.tat_us, x.quiet_until_us) > c.now_us + 500000 then 0
+    else (c.now_us + 500000 - greatest(x.tat_us, x.quiet_until_us, c.now_us)) / x.emission_us + 1
 end as slots
 from headgate.rate_limits x, (select (extract(epoch from clock_timestamp()) * 1000000)::bigint as now_us) c;
 

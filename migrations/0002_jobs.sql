@@ -48,7 +48,7 @@ create table headgate.jobs (
     follows_batch boolean not null default false,
     -- Held: it stands in neither `ready` nor `waiting` until it is let go. This is the truth; an entry that a race left there is dropped
     -- by whoever meets it.
-    is_held boolean not null default false,
+    is_parked boolean not null default false,
     -- How many changes were folded in, and the last twenty of them (model::job::Twin). Null takes no byte.
     folded int not null default 0,
     twins bigint[],
@@ -83,8 +83,8 @@ comment on table headgate.jobs is 'Live jobs: pending, processing or to be retri
 create unique index jobs_deduplication_key on headgate.jobs (integration_id, deduplication_id) where deduplication_id is not null;
 create index jobs_by_batch on headgate.jobs (batch_id, id) where batch_id is not null;
 -- What a pause still has to hold, and what a resume has to let go.
-create index jobs_to_hold on headgate.jobs (batch_id, id) where follows_batch and not is_held;
-create index jobs_held on headgate.jobs (batch_id, id) where is_held;
+create index jobs_to_park on headgate.jobs (batch_id, id) where follows_batch and not is_parked;
+create index jobs_parked on headgate.jobs (batch_id, id) where is_parked;
 create index jobs_by_successor on headgate.jobs (((successor ->> 'id')::uuid)) where successor is not null;
 -- Only jobs that expire; the others pay nothing. It says nothing of the status, not even in its condition: each claim changes that, and would
 -- have to write all indexes of the row.

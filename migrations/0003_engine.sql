@@ -65,8 +65,8 @@ begin
         -- The job's row is the lock, not waited for: a fold that is changing its rank, or a cancel, would miss an entry made meanwhile with the
         -- rank of before. It stays in `waiting` until the next round, and what is due behind it is moved; thousands that one producer
         -- holds would keep everything from being moved otherwise. An entry without a job just goes.
-        select d.entry, d.job_id, j.integration_id, j.rank, j.created_at, j.status, j.is_held, j.run_at,
-            coalesce(j.status = 0 and j.gathers_until is not null and not j.is_held and j.run_at > clock_timestamp(), false) as gathers
+        select d.entry, d.job_id, j.integration_id, j.rank, j.created_at, j.status, j.is_parked, j.run_at,
+            coalesce(j.status = 0 and j.gathers_until is not null and not j.is_parked and j.run_at > clock_timestamp(), false) as gathers
         from (
             select w.job_id, w.ctid as entry from headgate.waiting w
             where w.due_at <= (select clock_timestamp())
@@ -74,23 +74,23 @@ begin
             limit 8 * most::bigint
         ) d
         left join lateral (
-            select j.id, j.integration_id, j.rank, j.created_at, j.status, j.is_held, j.run_at, j.gathers_until
+            select j.id, j.integration_id, j.rank, j.created_at, j.status, j.is_parked, j.run_at, j.gathers_until
             from headgate.jobs j where j.id = d.job_id
             for update skip locked offset 0
         ) j on true
         where j.id is not null or (select k.id from headgate.jobs k where k.id = d.job_id) is null
         limit most
-    ), put_off as (
+    ), postponed as (
         update headgate.waiting w set due_at = f.run_at from found f
         where w.ctid = f.entry and f.gathers
     ), gone as materialized (
         -- Where it lies: one that was moved or taken away since it was read is somebody else's.
         delete from headgate.waiting w using found f
         where w.ctid = f.entry and not f.gathers
-        returning w.job_id, f.integration_id, f.rank, f.created_at, f.status, f.is_held
+        returning w.job_id, f.integration_id, f.rank, f.created_at, f.status, f.is_parked
     ), promoted as (
         insert into headgate.ready (integration_id, rank, created_at, job_id)
-        select integration_id, rank, created_at, job_id from gone where status <> 1 and not is_held
+        select integration_id, rank, created_at, job_id from gone where status <> 1 and not is_parked
         on conflict do nothing
         returning 1
     )
@@ -167,7 +167,7 @@ $$;
 create view headgate.unqueued_jobs as
 select j.id, j.integration_id, j.rank, j.created_at, coalesce(j.retry_at, j.run_at) as due_at
 from headgate.jobs j
-where j.status <> 1 and not j.is_held
+where j.status <> 1 and not j.is_parked
     and (
         j.serialize_key is null
         or j.id = (select k.head_job_id from headgate.serialize_keys k where k.integration_id = j.integration_id and k.key = j.serialize_key)

@@ -1,6 +1,6 @@
 -- The catalog that Headgate owns a copy of, and what each integration last accepted of it.
 --
--- `records`, `sent_records` and `unsure_records` have no foreign keys. Whoever writes them holds the app or the integration against its deletion
+-- `records`, `sent_records` and `uncertain_records` have no foreign keys. Whoever writes them holds the app or the integration against its deletion
 -- (`for key share`), once for all rows of a batch; a foreign key asked for the same again for each row, 20 us each, a third of what recording a
 -- delivery cost. What foreign keys would do when an app or an integration is deleted, triggers do (below).
 
@@ -42,7 +42,7 @@ comment on table headgate.sent_records is 'What each external system has of each
 
 -- No answer came, the connection broke, or the answer was 5xx. Without this a record that changes back to what was last accepted would look as
 -- if there were nothing to tell. Gone with the next accepted request.
-create table headgate.unsure_records (
+create table headgate.uncertain_records (
     integration_id uuid not null,
     record_type text not null,
     record_id text not null,
@@ -50,7 +50,7 @@ create table headgate.unsure_records (
     attributes text[],
     primary key (integration_id, record_type, record_id)
 ) with (fillfactor = 80);
-comment on table headgate.unsure_records is 'What an external system may have taken in although it never said so.';
+comment on table headgate.uncertain_records is 'What an external system may have taken in although it never said so.';
 
 create table headgate.record_counts (
     app_id uuid not null,
@@ -113,7 +113,7 @@ create table headgate.resyncs (
     cursor_id text,
     is_enumerated boolean not null default false,
     -- Cancelled, and waiting jobs of it are still to be called off.
-    is_calling_off boolean not null default false,
+    is_cancelling boolean not null default false,
     requested_by text not null,
     created_at timestamptz not null default clock_timestamp(),
     started_at timestamptz,
@@ -126,7 +126,7 @@ comment on table headgate.resyncs is 'Re-syncs: an integration is sent its catal
 create index resyncs_by_integration on headgate.resyncs (integration_id, id);
 create unique index resyncs_batch_key on headgate.resyncs (batch_id);
 create index resyncs_by_app on headgate.resyncs (app_id, id);
-create index resyncs_unfinished on headgate.resyncs (id) where finished_at is null or is_calling_off;
+create index resyncs_unfinished on headgate.resyncs (id) where finished_at is null or is_cancelling;
 
 create table headgate.deletions (
     -- As people follow it: an operation.
@@ -167,7 +167,7 @@ as $$
 begin
     if not exists (select from headgate.deletions where finished_at is null and old.id = any (integration_ids)) then
         delete from headgate.sent_records where integration_id = old.id;
-        delete from headgate.unsure_records where integration_id = old.id;
+        delete from headgate.uncertain_records where integration_id = old.id;
     end if;
     -- In the order in which a fold locks.
     delete from headgate.in_sync_count_deltas where integration_id = old.id;

@@ -140,7 +140,9 @@ impl Readiness {
 
 fn behind(lag: Lag) -> Check {
     match (lag, lag.reportable_seconds()) {
-        (Lag::Unknown, _) => Check::degraded("does not answer, or is a replica of another database: lists fail"),
+        (Lag::Unknown, _) => {
+            Check::degraded("does not answer, or is a replica of another database: lists fail")
+        }
         (Lag::Of(_), Some(seconds)) => Check::degraded(format!("{seconds} s behind, and so are lists")),
         (Lag::Of(_), None) => Check::ok("keeps up"),
     }

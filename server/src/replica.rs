@@ -21,11 +21,11 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 /// Between two looks.
-const STEP: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// A replica that takes longer to answer does not count as there.
-const PATIENCE: Duration = Duration::from_secs(2);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 /// What is more is told.
-const UNTOLD: TimeDelta = TimeDelta::seconds(2);
+const MAX_UNREPORTED_LAG: TimeDelta = TimeDelta::seconds(2);
 /// Whole seconds by which lists are behind, on the API's answers.
 const HEADER: HeaderName = HeaderName::from_static("x-lists-behind-seconds");
 
@@ -56,7 +56,7 @@ impl Lag {
     #[must_use]
     pub fn reportable_seconds(self) -> Option<i64> {
         match self {
-            Self::Of(lag) if lag > UNTOLD => Some(lag.num_seconds()),
+            Self::Of(lag) if lag > MAX_UNREPORTED_LAG => Some(lag.num_seconds()),
             Self::Of(_) | Self::Unknown => None,
         }
     }
@@ -69,16 +69,16 @@ impl Replica {
         let (sender, lag) = watch::channel(Lag::Of(TimeDelta::zero()));
         tokio::spawn(async move {
             while !stop.is_cancelled() {
-                let there = timeout(PATIENCE, live_snapshots::newest_at(&pool)).await;
+                let there = timeout(ANSWER_TIMEOUT, live_snapshots::newest_at(&pool)).await;
                 let newest = live.current().snapshot.as_ref().map(|snapshot| snapshot.at);
                 let lag = match there {
                     Ok(Ok(there)) => Lag::between(newest, there),
                     Ok(Err(_)) | Err(_) => Lag::Unknown,
                 };
-                tell(sender.send_replace(lag), lag);
+                log_change(sender.send_replace(lag), lag);
                 tokio::select! {
                     () = stop.cancelled() => {}
-                    () = sleep(STEP) => {}
+                    () = sleep(POLL_INTERVAL) => {}
                 }
             }
         });
@@ -99,7 +99,7 @@ impl Replica {
 }
 
 /// What is news.
-fn tell(before: Lag, now: Lag) {
+fn log_change(before: Lag, now: Lag) {
     match (now, now.reportable_seconds()) {
         (Lag::Unknown, _) if before != Lag::Unknown => {
             tracing::warn!(

@@ -15,9 +15,9 @@ use tower_http::compression::{
 /// Everything below the mount prefix; health and metrics at the root as well, where a machine behind the proxy asks.
 pub fn build(state: AppState) -> Router {
     let base = state.settings.base_path.clone();
-    let machines = machines();
+    let probe_routes = probe_routes();
     let below = Router::new()
-        .merge(machines.clone().with_state(state.clone()))
+        .merge(probe_routes.clone().with_state(state.clone()))
         .merge(api::router(&state))
         .merge(console_files::routes())
         .merge(middleware::with_anonymous_limits(console::calls(&state)));
@@ -36,7 +36,7 @@ pub fn build(state: AppState) -> Router {
         Router::new()
             .nest(&base, below)
             .merge(pages)
-            .merge(machines.with_state(state.clone()))
+            .merge(probe_routes.with_state(state.clone()))
             .route(&to_console, get(at_slash))
             .route("/", get(async move |_: Uri| Redirect::temporary(&to_console)))
     };
@@ -48,13 +48,13 @@ pub fn build(state: AppState) -> Router {
 
 /// What is answered where there is no room for more: probes and metrics. Everything else is told to come back.
 pub fn probes(state: &AppState) -> Router {
-    let machines = machines().with_state(state.clone());
+    let probe_routes = probe_routes().with_state(state.clone());
     let base = &state.settings.base_path;
-    let router = if base.is_empty() { machines } else { machines.clone().nest(base, machines) };
+    let router = if base.is_empty() { probe_routes } else { probe_routes.clone().nest(base, probe_routes) };
     router.fallback(async || Problem::too_many_connections()).layer(from_fn(middleware::safe_headers))
 }
 
-fn machines() -> Router<AppState> {
+fn probe_routes() -> Router<AppState> {
     Router::new().merge(health::routes()).merge(metrics::routes())
 }
 

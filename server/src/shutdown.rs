@@ -5,27 +5,27 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 /// Exit code of a process that was told twice, as shells count signals.
-const TOLD_TWICE: i32 = 130;
+const EXIT_SECOND_SIGNAL: i32 = 130;
 
 /// Watches SIGTERM and SIGINT: the first cancels `stop`, the second ends the process at once, and so does a shutdown that takes
-/// longer than `patience` (a stuck loop must not keep a deployment waiting).
+/// longer than `timeout` (a stuck loop must not keep a deployment waiting).
 ///
 /// # Errors
 /// When the signals cannot be watched.
-pub fn watch(stop: CancellationToken, patience: Duration) -> std::io::Result<()> {
-    let said = "stopping: running jobs get time to finish; a second signal ends at once";
-    spawn(stop, patience, Some(said))
+pub fn watch(stop: CancellationToken, timeout: Duration) -> std::io::Result<()> {
+    let message = "stopping: running jobs get time to finish; a second signal ends at once";
+    spawn(stop, timeout, Some(message))
 }
 
 /// As [`watch`], for a command that says itself what its end means.
 ///
 /// # Errors
 /// When the signals cannot be watched.
-pub fn watch_silently(stop: CancellationToken, patience: Duration) -> std::io::Result<()> {
-    spawn(stop, patience, None)
+pub fn watch_silently(stop: CancellationToken, timeout: Duration) -> std::io::Result<()> {
+    spawn(stop, timeout, None)
 }
 
-fn spawn(stop: CancellationToken, patience: Duration, said: Option<&'static str>) -> std::io::Result<()> {
+fn spawn(stop: CancellationToken, timeout: Duration, message: Option<&'static str>) -> std::io::Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     // A closed terminal would end the process at once and without order.
@@ -34,12 +34,12 @@ fn spawn(stop: CancellationToken, patience: Duration, said: Option<&'static str>
         either(&mut terminate, &mut interrupt, &mut hang_up).await;
         // First act, then speak: a log that blocks or fails must not hold up the end.
         stop.cancel();
-        start_watchdog(patience);
-        if let Some(said) = said {
-            tracing::info!("{said}");
+        start_watchdog(timeout);
+        if let Some(message) = message {
+            tracing::info!("{message}");
         }
         either(&mut terminate, &mut interrupt, &mut hang_up).await;
-        std::process::exit(TOLD_TWICE);
+        std::process::exit(EXIT_SECOND_SIGNAL);
     });
     Ok(())
 }
@@ -53,12 +53,12 @@ async fn either(terminate: &mut Signal, interrupt: &mut Signal, hang_up: &mut Si
 }
 
 /// On a thread of its own: the runtime may be what is stuck.
-fn start_watchdog(patience: Duration) {
+fn start_watchdog(timeout: Duration) {
     let watchdog = std::thread::Builder::new().name("shutdown-watchdog".into());
     let spawned = watchdog.spawn(move || {
-        std::thread::sleep(patience);
+        std::thread::sleep(timeout);
         let _ =
-            writeln!(std::io::stderr(), "headgate: not stopped after {} s: ending now", patience.as_secs());
+            writeln!(std::io::stderr(), "headgate: not stopped after {} s: ending now", timeout.as_secs());
         std::process::exit(1);
     });
     if let Err(error) = spawned {

@@ -30,7 +30,7 @@ impl AppState {
     }
 
     /// The same parts for one call, whatever they do for it by this pool.
-    pub(crate) fn within(&self, pool: &PgPool) -> Self {
+    pub(crate) fn with_pool(&self, pool: &PgPool) -> Self {
         Self::new(Parts {
             delivery: self.delivery.clone().with_pool(pool.clone()),
             access: self.access.clone().with_pool(pool.clone()),
@@ -89,7 +89,7 @@ impl Parts {
     }
 
     /// Users and keys as lists: as those.
-    pub fn people(&self) -> Access {
+    pub fn access_lists(&self) -> Access {
         self.access.clone().with_pool(self.console_pool.clone())
     }
 
@@ -137,7 +137,8 @@ impl FromRef<AppState> for LeptosOptions {
 
 impl FromRef<AppState> for Health {
     fn from_ref(state: &AppState) -> Self {
-        let engine = state.engine.clone().map(|engine| -> EngineReporter { Arc::new(move || engine.report()) });
+        let engine =
+            state.engine.clone().map(|engine| -> EngineReporter { Arc::new(move || engine.report()) });
         Self {
             pool: state.health_pool.clone(),
             maintenance: state.maintenance.clone(),

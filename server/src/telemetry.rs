@@ -65,13 +65,13 @@ impl Write for Line {
 }
 
 /// Bytes from which a line is told in part.
-const LONG: usize = 3_000;
+const MAX_LINE_BYTES: usize = 3_000;
 /// What remains of a long text: so many letters of its beginning, and so many of its end.
-const KEPT: (usize, usize) = (1_200, 600);
+const KEPT_CHARS: (usize, usize) = (1_200, 600);
 
 /// A line of text loses its middle, an object the middle of its long texts: it stays one.
 fn shorten(line: &[u8]) -> Cow<'_, [u8]> {
-    if line.len() <= LONG {
+    if line.len() <= MAX_LINE_BYTES {
         return Cow::Borrowed(line);
     }
     let shortened = match serde_json::from_slice::<Map<String, Value>>(line) {
@@ -90,13 +90,13 @@ fn shorten(line: &[u8]) -> Cow<'_, [u8]> {
 
 fn without_middle(text: &str) -> String {
     let letters = text.chars().count();
-    let (begin, end) = KEPT;
-    let Some(left_out) = letters.checked_sub(begin + end).filter(|count| *count > 0) else {
+    let (begin, end) = KEPT_CHARS;
+    let Some(omitted) = letters.checked_sub(begin + end).filter(|count| *count > 0) else {
         return text.to_owned();
     };
     let head: String = text.chars().take(begin).collect();
     let tail: String = text.chars().skip(letters - end).collect();
-    format!("{head} [… {left_out} letters left out …] {tail}")
+    format!("{head} [… {omitted} letters left out …] {tail}")
 }
 
 fn is_control(byte: u8) -> bool {
@@ -117,7 +117,7 @@ fn escape(bytes: &[u8]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::{LONG, escape, shorten};
+    use super::{MAX_LINE_BYTES, escape, shorten};
     use serde_json::{Value, json};
 
     #[test]
@@ -133,7 +133,7 @@ mod tests {
         let long = format!("WARN slow statement db.statement=\"{}\" elapsed=1.2s\n", "grün ".repeat(2_000));
         let told = String::from_utf8(shorten(long.as_bytes()).into_owned()).unwrap();
         assert!(
-            told.len() <= LONG && told.starts_with("WARN slow") && told.ends_with("elapsed=1.2s\n"),
+            told.len() <= MAX_LINE_BYTES && told.starts_with("WARN slow") && told.ends_with("elapsed=1.2s\n"),
             "{told}"
         );
         assert!(told.contains(" letters left out …] "), "{told}");
@@ -145,7 +145,7 @@ mod tests {
             .to_string()
             + "\n";
         let told = shorten(line.as_bytes()).into_owned();
-        assert!(told.len() <= LONG && told.ends_with(b"\n"));
+        assert!(told.len() <= MAX_LINE_BYTES && told.ends_with(b"\n"));
         let fields: Value = serde_json::from_slice(&told).unwrap();
         assert_eq!((&fields["level"], &fields["elapsed_secs"]), (&json!("WARN"), &json!(1.2)));
     }

@@ -83,9 +83,10 @@ fn sentence(kind: HealthKind, gauge: &IntegrationGauge, at: DateTime<Utc>) -> St
         ),
         HealthKind::AtLimit => format!(
             "Limit {} fully used. Backlog **{}**{}.",
-            gauge
-                .rate_limit
-                .map_or_else(String::new, |limit| format::limit(limit.limit.into(), limit.per_seconds.into())),
+            gauge.rate_limit.map_or_else(String::new, |limit| format::limit(
+                limit.limit.into(),
+                limit.per_seconds.into()
+            )),
             format::count(gauge.backlog),
             drains(gauge),
         ),

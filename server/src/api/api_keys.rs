@@ -25,7 +25,7 @@ async fn list_api_keys(
     State(state): State<AppState>,
     query: ListQuery<NoFilter>,
 ) -> Result<Answer<Page<ApiKey>>, Problem> {
-    Ok(Answer(keys::list(&state.people(), query.page).await?))
+    Ok(Answer(keys::list(&state.access_lists(), query.page).await?))
 }
 
 /// Creates an API key. Only this answer shows it.

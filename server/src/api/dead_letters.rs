@@ -3,9 +3,9 @@
 use super::{
     bulk,
     extract::{Can, Id, Json, ListQuery, NoFilter, PageParams, Purge, Read, SteerJobs},
-    read_in_parts::read_in_parts,
     masked::{permitted_dead_letter_filter, shown},
     problem::Problem,
+    read_in_parts::read_in_parts,
 };
 use crate::state::AppState;
 use axum::{Json as Answer, extract::State, http::StatusCode, response::Response};

@@ -3,9 +3,9 @@
 use super::{
     apps::{DeleteParams, deleted},
     extract::{Can, Configure, Id, IfMatch, Json, ListQuery, PageParams, Query, Read},
-    read_in_parts::read_in_parts,
     masked::shown,
     problem::Problem,
+    read_in_parts::read_in_parts,
     tagged::Tagged,
 };
 use crate::state::AppState;
@@ -151,7 +151,8 @@ async fn list_sent(
     let app_id = state.delivery.integration(actor.scope(), id).await?.app_id;
     let (lists, scope) = (&state.lists(), actor.scope());
     let filter = &filter;
-    let page = read_in_parts(query.page, |page| async move { lists.sent(scope, id, filter, &page).await }).await?;
+    let page =
+        read_in_parts(query.page, |page| async move { lists.sent(scope, id, filter, &page).await }).await?;
     let (_, page) = shown(&state, &actor, (app_id, page)).await?;
     Ok(Answer(page))
 }

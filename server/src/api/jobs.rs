@@ -5,9 +5,9 @@ use super::{
     extract::{
         Can, Configure, Id, Json, ListQuery, Many, OneOrMany, PageParams, Produce, ReadJobs, SteerJobs, Trace,
     },
-    read_in_parts::read_in_parts,
     masked::{permitted_filter, shown},
     problem::Problem,
+    read_in_parts::read_in_parts,
 };
 use crate::state::AppState;
 use axum::{Json as Answer, extract::State, http::StatusCode, response::Response};

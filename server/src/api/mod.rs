@@ -18,7 +18,6 @@ mod device;
 mod docs;
 mod events;
 mod failures;
-mod read_in_parts;
 mod integration_steering;
 mod integrations;
 mod jobs;
@@ -27,6 +26,7 @@ mod masked;
 mod openapi;
 mod operations;
 mod rate_limits;
+mod read_in_parts;
 mod records;
 mod resyncs;
 mod retention;
@@ -39,7 +39,7 @@ mod workers;
 pub use openapi::document;
 
 use crate::{
-    middleware::{KeyedCalls, by_key, idempotent, unpacked},
+    middleware::{KeyedCalls, authenticate_key, decompress, idempotent},
     replica::lag_header,
     state::AppState,
 };
@@ -62,8 +62,8 @@ pub fn router(state: &AppState) -> Router {
     });
     let v1 = v1
         .layer(from_fn_with_state(keyed, idempotent))
-        .layer(from_fn(unpacked))
-        .layer(from_fn_with_state(state.clone(), by_key))
+        .layer(from_fn(decompress))
+        .layer(from_fn_with_state(state.clone(), authenticate_key))
         // After the layers: a path that does not exist is 404 without authentication.
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)

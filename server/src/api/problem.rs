@@ -153,8 +153,7 @@ impl Problem {
 
     /// 413, with the place of a part that is too large.
     pub fn too_large(detail: impl Into<String>, errors: Vec<FieldError>) -> Self {
-        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", "Too large", detail)
-            .with_errors(errors)
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", "Too large", detail).with_errors(errors)
     }
 
     /// 413: the whole request.
@@ -345,7 +344,9 @@ impl From<QueueError> for Problem {
                 let detail = format!("A bulk action that is {} cannot be {wanted}.", state.as_str());
                 Self::conflict("wrong-state", detail)
             }
-            QueueError::LeaseLost => Self::gone("The lease of this assignment was lost; nothing was recorded."),
+            QueueError::LeaseLost => {
+                Self::gone("The lease of this assignment was lost; nothing was recorded.")
+            }
             QueueError::Invalid(faults) => Self::invalid(faults),
             QueueError::Changed(_) => Self::changed(),
             QueueError::Timeout => Self::took_too_long(),

@@ -31,7 +31,8 @@ where
             room = room.saturating_sub(bytes);
             largest = largest.max(bytes);
         }
-        next_items = i64::try_from((room / largest).min(MAX_ITEMS)).map_or(FIRST_ITEMS, |n| n.max(FIRST_ITEMS));
+        next_items =
+            i64::try_from((room / largest).min(MAX_ITEMS)).map_or(FIRST_ITEMS, |n| n.max(FIRST_ITEMS));
         items.extend(part);
         let is_full = left == 0 || room == 0 || is_cut;
         match next_cursor.as_deref().filter(|_| !is_full).map(|cursor| P::parse(Some(left), Some(cursor))) {

@@ -2,9 +2,9 @@
 
 use super::{
     extract::{Can, ListQuery, PageParams, Read, RecordPath},
-    read_in_parts::read_in_parts,
     masked::shown,
     problem::Problem,
+    read_in_parts::read_in_parts,
 };
 use crate::state::AppState;
 use axum::{Json as Answer, extract::State};
@@ -48,7 +48,8 @@ async fn list_records(
     let RecordParams { app_id, record_type } = query.filter;
     let filter = RecordFilter { app_id, record_type };
     let (lists, scope, filter) = (&state.lists(), actor.scope(), &filter);
-    let page = read_in_parts(query.page, |page| async move { lists.records(scope, filter, &page).await }).await?;
+    let page =
+        read_in_parts(query.page, |page| async move { lists.records(scope, filter, &page).await }).await?;
     Ok(Answer(shown(&state, &actor, page).await?))
 }
 

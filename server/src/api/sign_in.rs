@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     console::wants_page,
-    middleware::{ClientAddress, with_anonymous_limits, session},
+    middleware::{ClientAddress, session, with_anonymous_limits},
     state::AppState,
 };
 use access::{AccessError, Client, SessionToken};

@@ -30,7 +30,7 @@ async fn list_users(
     State(state): State<AppState>,
     query: ListQuery<NoFilter>,
 ) -> Result<Answer<Page<User>>, Problem> {
-    Ok(Answer(users::list(&state.people(), query.page).await?))
+    Ok(Answer(users::list(&state.access_lists(), query.page).await?))
 }
 
 /// Creates a user.

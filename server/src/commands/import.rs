@@ -85,7 +85,8 @@ pub fn run(what: Import, config: Option<&PathBuf>) -> anyhow::Result<ExitCode> {
     let delivery = DeliveryConfig { max_attempts: max_attempts(&sources)?, ..DeliveryConfig::default() };
     let file = file.filter(|path| path != Path::new("-"));
     let format = format.or_else(|| file.as_deref().and_then(Format::of));
-    let format = format.context("--format is needed: jsonl, csv or deb822 (the file's name does not tell)")?;
+    let format =
+        format.context("--format is needed: jsonl, csv or deb822 (the file's name does not tell)")?;
     if !model::record::is_record_key(&record_type) {
         return Err(anyhow!("--record-type {}", model::record::RECORD_KEY));
     }

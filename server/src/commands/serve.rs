@@ -82,9 +82,7 @@ async fn with_database(
     let replica = has_replica.then(|| Replica::watch(pools.console.clone(), live.clone(), stop.clone()));
     let demo = match sample {
         Sample::None => None,
-        Sample::Demo => {
-            Some(Demo::start(&delivery, &stop).await.context("creating the demo's data failed")?)
-        }
+        Sample::Demo => Some(Demo::start(&delivery, &stop).await.context("creating the demo's data failed")?),
     };
 
     let state = AppState::new(Parts {
@@ -110,7 +108,7 @@ async fn with_database(
     });
     let address = browsable(listener.local_addr()?);
     let close_listener = CancellationToken::new();
-    let limits = ConnectionLimits::for_files(open_files::most());
+    let limits = ConnectionLimits::for_files(open_files::limit());
     let server = tokio::spawn(connections::serve(listener, state, limits, close_listener.clone()));
     announce(address, &settings.listen.base_path, link.as_deref());
 

@@ -93,7 +93,11 @@ impl Sources {
             };
             if !is_known(name) {
                 let nearest = nearest(name, known.iter().map(|key| key.name.to_owned()));
-                return Err(ConfigError::Unknown { place: name.to_owned(), value: shown_value(value), nearest });
+                return Err(ConfigError::Unknown {
+                    place: name.to_owned(),
+                    value: shown_value(value),
+                    nearest,
+                });
             }
             self.environment.insert(name.to_owned(), value.to_owned());
         }

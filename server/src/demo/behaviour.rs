@@ -71,7 +71,7 @@ pub(super) struct Answer {
 
 /// What a system remembers between two requests.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Memory {
+pub(super) struct SystemState {
     /// Requests since it was last opened.
     requests: u32,
     /// Requests of the current quota window.
@@ -89,7 +89,7 @@ const DOWN_FOR: u64 = 60;
 /// The gone system closes after so many requests.
 const GONE_AFTER: u32 = 150;
 
-impl Memory {
+impl SystemState {
     /// The gone system is open again.
     pub(super) fn reopen(&mut self) {
         self.requests = 0;
@@ -104,12 +104,12 @@ impl Memory {
 /// Decides one answer. `since_start` is the demo's clock, `dice` lies in [0, 1), `record_id` is what the request is about.
 pub(super) fn decide(
     system: System,
-    memory: &mut Memory,
+    state: &mut SystemState,
     since_start: Duration,
     dice: f64,
     record_id: &str,
 ) -> Answer {
-    memory.requests = memory.requests.saturating_add(1);
+    state.requests = state.requests.saturating_add(1);
     match system {
         System::Fast => answer(200, ms(5, 20, dice), r#"{"ok":true}"#),
         System::Slow => answer(200, ms(700, 2_200, dice), r#"{"ok":true,"queued":true}"#),
@@ -117,12 +117,12 @@ pub(super) fn decide(
             answer(503, ms(50, 400, dice), "upstream connect error or disconnect/reset before headers")
         }
         System::Flaky => answer(200, ms(20, 120, dice), r#"{"ok":true}"#),
-        System::Limited => limited(memory, since_start, dice),
+        System::Limited => limited(state, since_start, dice),
         System::Down if since_start.as_secs() % DOWN_EVERY >= DOWN_EVERY - DOWN_FOR => {
             answer(502, ms(5, 30, dice), "<html><h1>502 Bad Gateway</h1>maintenance window</html>")
         }
         System::Down => answer(200, ms(20, 80, dice), r#"{"ok":true}"#),
-        System::Rejecting if dislikes(record_id) => answer(
+        System::Rejecting if rejects(record_id) => answer(
             400,
             ms(10, 40, dice),
             &format!(
@@ -130,7 +130,7 @@ pub(super) fn decide(
             ),
         ),
         System::Rejecting => answer(200, ms(10, 60, dice), r#"{"ok":true}"#),
-        System::Gone if memory.is_gone() => answer(410, ms(5, 20, dice), r#"{"error":"subscription ended"}"#),
+        System::Gone if state.is_gone() => answer(410, ms(5, 20, dice), r#"{"error":"subscription ended"}"#),
         System::Gone => answer(200, ms(10, 60, dice), r#"{"ok":true}"#),
         // Longer than any integration of the demo waits.
         System::Hanging if dice < 0.2 => answer(200, Duration::from_secs(30), "too late"),
@@ -138,16 +138,16 @@ pub(super) fn decide(
     }
 }
 
-fn limited(memory: &mut Memory, since_start: Duration, dice: f64) -> Answer {
-    if since_start.saturating_sub(memory.window_began) >= QUOTA_WINDOW {
-        memory.window_began = since_start;
-        memory.in_window = 0;
+fn limited(state: &mut SystemState, since_start: Duration, dice: f64) -> Answer {
+    if since_start.saturating_sub(state.window_began) >= QUOTA_WINDOW {
+        state.window_began = since_start;
+        state.in_window = 0;
     }
-    memory.in_window += 1;
-    if memory.in_window <= QUOTA {
+    state.in_window += 1;
+    if state.in_window <= QUOTA {
         return answer(200, ms(10, 40, dice), r#"{"ok":true}"#);
     }
-    let left = QUOTA_WINDOW.saturating_sub(since_start.saturating_sub(memory.window_began));
+    let left = QUOTA_WINDOW.saturating_sub(since_start.saturating_sub(state.window_began));
     Answer {
         retry_after: Some(left.as_secs() + 1),
         ..answer(429, ms(2, 10, dice), r#"{"error":"quota of 40 requests per 10 s is used up"}"#)
@@ -155,7 +155,7 @@ fn limited(memory: &mut Memory, since_start: Duration, dice: f64) -> Answer {
 }
 
 /// About one record in 25, always the same ones.
-fn dislikes(record_id: &str) -> bool {
+fn rejects(record_id: &str) -> bool {
     record_id.bytes().fold(7u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte))) % 25 == 0
 }
 
@@ -163,8 +163,8 @@ fn answer(status: u16, after: Duration, body: &str) -> Answer {
     Answer { status, after, retry_after: None, body: body.to_owned() }
 }
 
-fn ms(least: u64, most: u64, dice: f64) -> Duration {
-    Duration::from_millis(least) + Duration::from_millis(most - least).mul_f64(dice)
+fn ms(min: u64, max: u64, dice: f64) -> Duration {
+    Duration::from_millis(min) + Duration::from_millis(max - min).mul_f64(dice)
 }
 
 #[cfg(test)]
@@ -174,7 +174,7 @@ mod tests {
     const T: fn(u64) -> Duration = Duration::from_secs;
 
     fn status(system: System, at: u64, dice: f64, record_id: &str) -> u16 {
-        decide(system, &mut Memory::default(), T(at), dice, record_id).status
+        decide(system, &mut SystemState::default(), T(at), dice, record_id).status
     }
 
     #[test]
@@ -192,13 +192,13 @@ mod tests {
         ] {
             assert_eq!(status(system, at, dice, "p-1"), status_wanted, "{system:?} at {at}");
         }
-        assert!(decide(System::Hanging, &mut Memory::default(), T(0), 0.1, "").after >= T(30));
+        assert!(decide(System::Hanging, &mut SystemState::default(), T(0), 0.1, "").after >= T(30));
     }
 
     #[test]
     fn the_quota_is_refilled_with_its_window() {
-        let mut memory = Memory::default();
-        let mut ask = |at| decide(System::Limited, &mut memory, T(at), 0.5, "p");
+        let mut state = SystemState::default();
+        let mut ask = |at| decide(System::Limited, &mut state, T(at), 0.5, "p");
         assert!((0..QUOTA).all(|_| ask(1).status == 200));
         let refused = ask(4);
         assert_eq!((refused.status, refused.retry_after), (429, Some(7)));
@@ -207,19 +207,19 @@ mod tests {
 
     #[test]
     fn the_gone_system_comes_back_when_it_is_opened_again() {
-        let mut memory = Memory::default();
+        let mut state = SystemState::default();
         let answers: Vec<u16> =
-            (0..=GONE_AFTER).map(|_| decide(System::Gone, &mut memory, T(0), 0.5, "p").status).collect();
+            (0..=GONE_AFTER).map(|_| decide(System::Gone, &mut state, T(0), 0.5, "p").status).collect();
         assert_eq!((answers[0], answers.last().copied()), (200, Some(410)));
-        assert!(memory.is_gone());
-        memory.reopen();
-        assert_eq!(decide(System::Gone, &mut memory, T(0), 0.5, "p").status, 200);
+        assert!(state.is_gone());
+        state.reopen();
+        assert_eq!(decide(System::Gone, &mut state, T(0), 0.5, "p").status, 200);
     }
 
     #[test]
     fn some_records_are_never_liked() {
-        let disliked =
+        let rejected =
             (0..500).filter(|n| status(System::Rejecting, 0, 0.5, &format!("lamp-{n:04}")) == 400).count();
-        assert!((5..50).contains(&disliked), "{disliked}");
+        assert!((5..50).contains(&rejected), "{rejected}");
     }
 }

@@ -1,6 +1,6 @@
 //! The external systems of the demo: a listener of their own on the loopback, spoken to by real HTTP.
 
-use super::behaviour::{Memory, System, decide};
+use super::behaviour::{System, SystemState, decide};
 use axum::{
     Router,
     body::Bytes,
@@ -28,7 +28,7 @@ pub(super) struct ExternalSystems {
 #[derive(Debug)]
 struct Shared {
     started: Instant,
-    memories: Mutex<HashMap<System, Memory>>,
+    states: Mutex<HashMap<System, SystemState>>,
     stop: CancellationToken,
 }
 
@@ -41,7 +41,7 @@ impl ExternalSystems {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
         let shared =
-            Arc::new(Shared { started: Instant::now(), memories: Mutex::default(), stop: stop.clone() });
+            Arc::new(Shared { started: Instant::now(), states: Mutex::default(), stop: stop.clone() });
         let router = Router::new().route("/{system}", any(receive)).with_state(Arc::clone(&shared));
         tokio::spawn(async move {
             if let Err(error) =
@@ -60,19 +60,19 @@ impl ExternalSystems {
 
     /// Whether the gone system has closed.
     pub(super) fn is_gone(&self) -> bool {
-        self.shared.with(System::Gone, |memory| memory.is_gone())
+        self.shared.with(System::Gone, |state| state.is_gone())
     }
 
     /// Opens the gone system again.
     pub(super) fn reopen(&self) {
-        self.shared.with(System::Gone, Memory::reopen);
+        self.shared.with(System::Gone, SystemState::reopen);
     }
 }
 
 impl Shared {
-    fn with<T>(&self, system: System, use_it: impl FnOnce(&mut Memory) -> T) -> T {
-        let mut memories = self.memories.lock().unwrap_or_else(PoisonError::into_inner);
-        use_it(memories.entry(system).or_default())
+    fn with<T>(&self, system: System, change: impl FnOnce(&mut SystemState) -> T) -> T {
+        let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
+        change(states.entry(system).or_default())
     }
 }
 
@@ -80,8 +80,7 @@ async fn receive(State(shared): State<Arc<Shared>>, Path(path): Path<String>, bo
     let Some(system) = System::of_path(&path) else { return StatusCode::NOT_FOUND.into_response() };
     let record_id = record_id(&body).unwrap_or_default();
     let since_start = shared.started.elapsed();
-    let answer =
-        shared.with(system, |memory| decide(system, memory, since_start, rand::random(), &record_id));
+    let answer = shared.with(system, |state| decide(system, state, since_start, rand::random(), &record_id));
     tokio::select! {
         () = tokio::time::sleep(answer.after) => {}
         () = shared.stop.cancelled() => {}

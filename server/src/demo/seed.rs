@@ -35,11 +35,11 @@ pub(super) async fn tenant(
     let app_id = app(delivery, tenant).await?;
     let filter = IntegrationFilter { app_id: Some(app_id), state: None };
     let page = PageRequest { limit: MAX_LIMIT, after: None };
-    let known = delivery.integrations(Scope::AllApps, filter, page).await?.items;
+    let existing = delivery.integrations(Scope::AllApps, filter, page).await?.items;
     let mut integrations = Vec::new();
     for connection in tenant.integrations {
         let url = systems.url(connection.system);
-        let id = match known.iter().find(|integration| integration.name == connection.name) {
+        let id = match existing.iter().find(|integration| integration.name == connection.name) {
             Some(integration) => point_at(delivery, integration, url).await?,
             None => create(delivery, app_id, connection, url).await?,
         };
@@ -68,9 +68,10 @@ async fn create(
     url: String,
 ) -> Result<IntegrationId, DeliveryError> {
     let mut tx = delivery.pool.begin().await?;
-    let made = delivery.create_integration(&mut tx, Scope::AllApps, connection.to_new(app_id, url)).await?;
+    let created =
+        delivery.create_integration(&mut tx, Scope::AllApps, connection.to_new(app_id, url)).await?;
     tx.commit().await?;
-    Ok(made.integration.id)
+    Ok(created.integration.id)
 }
 
 /// The external systems listen on another port at each start.

@@ -38,7 +38,7 @@ pub(super) async fn changes(delivery: Delivery, app_id: AppId, range: Range, sto
         let events: Vec<Event> =
             (0..size).map(|_| event(app_id, &range, &correlation_id, &mut rng)).collect();
         if let Err(error) = delivery.accept_events(Scope::App(app_id), events).await {
-            say("no change", &error);
+            log_failure("no change", &error);
         }
     }
 }
@@ -70,7 +70,7 @@ pub(super) async fn reopen_gone(
     let Some((id, _)) = integrations.into_iter().find(|(_, system)| *system == System::Gone) else { return };
     // An earlier run may have ended while it was closed.
     if let Err(error) = resume(&delivery, id).await {
-        say("the closed subscription stays closed", &error);
+        log_failure("the closed subscription stays closed", &error);
     }
     loop {
         if ends_within(&stop, REOPEN_AFTER).await {
@@ -79,7 +79,7 @@ pub(super) async fn reopen_gone(
         if systems.is_gone() {
             systems.reopen();
             if let Err(error) = resume(&delivery, id).await {
-                say("the closed subscription stays closed", &error);
+                log_failure("the closed subscription stays closed", &error);
             }
         }
     }
@@ -114,7 +114,7 @@ pub(super) async fn resyncs(
         match start_resync(&delivery, *id, new).await {
             // One still runs, or has just ended.
             Ok(()) | Err(DeliveryError::Conflict { .. } | DeliveryError::TooSoon { .. }) => {}
-            Err(error) => say("no re-sync", &error),
+            Err(error) => log_failure("no re-sync", &error),
         }
     }
 }
@@ -132,6 +132,6 @@ async fn ends_within(stop: &CancellationToken, pause: Duration) -> bool {
 }
 
 /// A database that is away is the start's business, not the demo's: one line, and on it goes.
-fn say(what: &str, error: &DeliveryError) {
+fn log_failure(what: &str, error: &DeliveryError) {
     tracing::debug!(%error, "demo: {what}");
 }

@@ -9,7 +9,7 @@ use std::{
 };
 
 /// The oldest version Headgate runs on.
-const OLDEST: u32 = 15;
+const MIN_VERSION: u32 = 15;
 
 /// A folder with `postgres` and `initdb`, and their major version.
 #[derive(Clone, Debug)]
@@ -36,7 +36,7 @@ fn choose(
             .ok_or_else(|| EmbeddedError::VersionDiffers { path: data.to_path_buf(), made_by, found });
     }
     match installed.pop_last() {
-        Some((version, folder)) if version >= OLDEST => Ok(Binaries { folder, version }),
+        Some((version, folder)) if version >= MIN_VERSION => Ok(Binaries { folder, version }),
         _ => Err(EmbeddedError::NoBinaries { found }),
     }
 }

@@ -19,7 +19,7 @@ use std::{
 const NAME: &str = "headgate";
 
 /// A log that has grown past this is put aside at the next start.
-const LARGEST_LOG: u64 = 16 << 20;
+const MAX_LOG_BYTES: u64 = 16 << 20;
 
 /// A cluster that exists, and everything needed to start it.
 #[derive(Clone, Debug)]
@@ -42,14 +42,14 @@ impl Cluster {
             return Err(EmbeddedError::Unreachable { path, user: user.name.clone() });
         }
         let home = data_dir.join("postgres");
-        make_folder(&home, user.as_ref())?;
+        create_folder(&home, user.as_ref())?;
         let data = home.join("data");
         let binaries = binaries::find(&data)?;
         let socket_dir = socket::folder(&home, user.as_ref())?;
         let log = home.join("postgres.log");
         let cluster = Self { home, data, socket_dir, log, binaries, user };
         if !cluster.data.join("PG_VERSION").exists() {
-            cluster.make()?;
+            cluster.initialise()?;
         }
         Ok(cluster)
     }
@@ -62,7 +62,7 @@ impl Cluster {
     /// The command that runs the server.
     pub(super) fn server(&self) -> Result<Command, EmbeddedError> {
         let at = |error| EmbeddedError::io(&self.log, error);
-        if fs::metadata(&self.log).is_ok_and(|log| log.len() > LARGEST_LOG) {
+        if fs::metadata(&self.log).is_ok_and(|log| log.len() > MAX_LOG_BYTES) {
             fs::rename(&self.log, self.log.with_extension("log.1")).map_err(at)?;
         }
         let log = fs::OpenOptions::new().create(true).append(true).open(&self.log).map_err(at)?;
@@ -132,7 +132,7 @@ impl Cluster {
     }
 
     /// Into a scratch directory first, then renamed: a half-made cluster is never taken for a whole one.
-    fn make(&self) -> Result<(), EmbeddedError> {
+    fn initialise(&self) -> Result<(), EmbeddedError> {
         let started = std::time::Instant::now();
         let scratch = self.home.join("data.new");
         if scratch.exists() {
@@ -163,7 +163,7 @@ impl Cluster {
 }
 
 /// A directory that only its owner can enter.
-pub(super) fn make_folder(folder: &Path, user: Option<&DatabaseUser>) -> Result<(), EmbeddedError> {
+pub(super) fn create_folder(folder: &Path, user: Option<&DatabaseUser>) -> Result<(), EmbeddedError> {
     let at = |error| EmbeddedError::io(folder, error);
     if !folder.is_dir() {
         fs::DirBuilder::new().mode(0o700).create(folder).map_err(at)?;
@@ -179,8 +179,8 @@ pub(super) fn make_folder(folder: &Path, user: Option<&DatabaseUser>) -> Result<
 }
 
 /// The line of a program's complaint that says why, without the program's name.
-fn reason(complaint: &[u8]) -> String {
-    let text = String::from_utf8_lossy(complaint);
+fn reason(stderr: &[u8]) -> String {
+    let text = String::from_utf8_lossy(stderr);
     let line = text
         .lines()
         .find_map(|line| {

@@ -10,7 +10,7 @@ use std::{
 const DEFAULT: &str = ".headgate";
 
 /// Where root keeps it when the working directory is closed to the database's user (`/root` is).
-const DEFAULT_OF_ROOT: &str = "/var/lib/headgate";
+const DEFAULT_FOR_ROOT: &str = "/var/lib/headgate";
 
 /// The absolute data directory: the configured one, else `./.headgate`, else what root can use. The last choice is said.
 ///
@@ -26,11 +26,11 @@ pub fn choose_data_dir(configured: Option<&Path>) -> Result<PathBuf, EmbeddedErr
     let Some(user) = run_as::database_user(&wanted)? else { return Ok(wanted) };
     let Some(closed) = user.first_closed(wanted.parent().unwrap_or(&wanted)) else { return Ok(wanted) };
     tracing::info!(
-        "data directory: {DEFAULT_OF_ROOT}, because the database's user {} cannot enter {}",
+        "data directory: {DEFAULT_FOR_ROOT}, because the database's user {} cannot enter {}",
         user.name,
         closed.display()
     );
-    Ok(DEFAULT_OF_ROOT.into())
+    Ok(DEFAULT_FOR_ROOT.into())
 }
 
 /// Makes the directory if need be and takes possession of it. The path that comes back has no links in it.

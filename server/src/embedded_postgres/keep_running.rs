@@ -5,8 +5,8 @@ use std::{convert::Infallible, time::Duration};
 use tokio::time::{Instant, sleep};
 
 /// Who lives this long was well; the next death starts the waits anew.
-const WELL_AFTER: Duration = Duration::from_secs(60);
-const LONGEST_WAIT: Duration = Duration::from_secs(30);
+const STABLE_AFTER: Duration = Duration::from_secs(60);
+const MAX_WAIT: Duration = Duration::from_secs(30);
 
 impl EmbeddedPostgres {
     /// Waits for Postgres to die and starts it again, for ever: at once the first time, then with growing waits.
@@ -17,13 +17,13 @@ impl EmbeddedPostgres {
         loop {
             let started = Instant::now();
             let status = self.postmaster.ended().await;
-            if started.elapsed() > WELL_AFTER {
+            if started.elapsed() > STABLE_AFTER {
                 wait = Duration::ZERO;
             }
             tracing::error!("the embedded database ended ({status}); starting it again");
             loop {
                 sleep(wait).await;
-                wait = (wait * 2).clamp(Duration::from_secs(1), LONGEST_WAIT);
+                wait = (wait * 2).clamp(Duration::from_secs(1), MAX_WAIT);
                 match self.restart().await {
                     Ok(()) => break,
                     Err(error) => tracing::error!("{error}; trying again in {} s", wait.as_secs()),

@@ -9,14 +9,14 @@ use std::{fs, time::Duration};
 use tokio::time::{Instant, sleep};
 
 /// Fast shutdown writes all that is in memory to disk first.
-const FAST: Duration = Duration::from_secs(60);
+const FAST_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(60);
 /// Immediate shutdown writes nothing: the next start recovers from the log.
-const IMMEDIATE: Duration = Duration::from_secs(5);
+const IMMEDIATE_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Afterwards nothing of the cluster runs and nothing keeps it from starting.
 pub(super) async fn clear(cluster: &Cluster) -> Result<(), EmbeddedError> {
     let Some(file) = PidFile::read(&cluster.data) else {
-        socket::remove_remains(&cluster.socket_dir);
+        socket::remove_leftovers(&cluster.socket_dir);
         return Ok(());
     };
     if processes::is_server(file.pid, &cluster.data) {
@@ -26,23 +26,26 @@ pub(super) async fn clear(cluster: &Cluster) -> Result<(), EmbeddedError> {
         tracing::warn!("the database was not stopped in order the last time; it recovers now");
     }
     // Children of a killed server notice and end by themselves.
-    let is_clear = wait_until(IMMEDIATE, || !processes::any_left(&cluster.data, &cluster.name())).await;
+    let is_clear =
+        wait_until(IMMEDIATE_SHUTDOWN_TIMEOUT, || !processes::any_left(&cluster.data, &cluster.name())).await;
     if !is_clear {
         return Err(EmbeddedError::OrphanStuck { pid: None });
     }
     // Postgres drops a stale file itself, unless its number is in use: by a stranger, or by a zombie that nobody reaps.
-    if PidFile::read(&cluster.data).is_some_and(|file| processes::is_taken(file.pid)) {
+    if PidFile::read(&cluster.data).is_some_and(|file| processes::pid_exists(file.pid)) {
         let path = cluster.data.join("postmaster.pid");
         fs::remove_file(&path).map_err(|error| EmbeddedError::io(&path, error))?;
     }
-    socket::remove_remains(&cluster.socket_dir);
+    socket::remove_leftovers(&cluster.socket_dir);
     Ok(())
 }
 
 async fn stop(pid: i32, cluster: &Cluster) -> Result<(), EmbeddedError> {
-    for (signal, patience) in [(Signal::SIGINT, FAST), (Signal::SIGQUIT, IMMEDIATE)] {
+    for (signal, limit) in
+        [(Signal::SIGINT, FAST_SHUTDOWN_TIMEOUT), (Signal::SIGQUIT, IMMEDIATE_SHUTDOWN_TIMEOUT)]
+    {
         processes::signal(pid, signal);
-        if wait_until(patience, || !processes::is_server(pid, &cluster.data)).await {
+        if wait_until(limit, || !processes::is_server(pid, &cluster.data)).await {
             return Ok(());
         }
     }
@@ -50,8 +53,8 @@ async fn stop(pid: i32, cluster: &Cluster) -> Result<(), EmbeddedError> {
 }
 
 /// Other processes send no event when they end: looking is the only way.
-async fn wait_until(patience: Duration, condition: impl Fn() -> bool) -> bool {
-    let deadline = Instant::now() + patience;
+async fn wait_until(limit: Duration, condition: impl Fn() -> bool) -> bool {
+    let deadline = Instant::now() + limit;
     while !condition() {
         if Instant::now() > deadline {
             return false;

@@ -18,7 +18,7 @@ use tokio::{
 };
 
 /// A recovery after a crash reads the whole log since the last checkpoint.
-const LONGEST_START: Duration = Duration::from_secs(600);
+const START_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// A running server; dropping it asks it to end.
 #[derive(Debug)]
@@ -50,9 +50,9 @@ impl Postmaster {
 
     /// Fast shutdown, then immediate shutdown; returns when it has ended.
     pub(super) async fn stop(&self) -> Result<(), EmbeddedError> {
-        for (signal, patience) in [(Signal::SIGINT, 60), (Signal::SIGQUIT, 5)] {
+        for (signal, seconds) in [(Signal::SIGINT, 60), (Signal::SIGQUIT, 5)] {
             self.signal(signal);
-            if timeout(Duration::from_secs(patience), self.ended()).await.is_ok() {
+            if timeout(Duration::from_secs(seconds), self.ended()).await.is_ok() {
                 return Ok(());
             }
         }
@@ -62,16 +62,16 @@ impl Postmaster {
     /// The kernel's parent-death signal watches the thread that started the child, not the process: so a thread of its
     /// own starts it and then waits for it, which is as long as it may live.
     fn spawn(mut command: Command, log_start: u64) -> io::Result<Self> {
-        let (tell_pid, pid) = mpsc::channel();
-        let (tell_end, ended) = watch::channel(None);
+        let (pid_sender, pid) = mpsc::channel();
+        let (end_sender, ended) = watch::channel(None);
         let keeper = move || match command.spawn() {
             Ok(mut child) => {
-                let _ = tell_pid.send(Ok(child.id()));
+                let _ = pid_sender.send(Ok(child.id()));
                 let status = child.wait().map_or_else(|error| error.to_string(), |status| status.to_string());
-                tell_end.send_replace(Some(status));
+                end_sender.send_replace(Some(status));
             }
             Err(error) => {
-                let _ = tell_pid.send(Err(error));
+                let _ = pid_sender.send(Err(error));
             }
         };
         thread::Builder::new().name("postgres-keeper".into()).spawn(keeper)?;
@@ -83,19 +83,19 @@ impl Postmaster {
     /// Waits until it answers, as long as it lives.
     pub(super) async fn until_ready(&self, cluster: &Cluster) -> Result<(), EmbeddedError> {
         let failed = |reason| EmbeddedError::Start { reason, log: cluster.log.clone() };
-        let deadline = Instant::now() + LONGEST_START;
-        let mut next_word = Instant::now() + Duration::from_secs(10);
+        let deadline = Instant::now() + START_TIMEOUT;
+        let mut next_notice = Instant::now() + Duration::from_secs(10);
         while !PidFile::read(&cluster.data).is_some_and(|file| file.pid == self.pid && file.is_ready()) {
             let status = self.ended.borrow().clone();
             if let Some(status) = status {
-                return Err(failed(last_complaint(&cluster.log, self.log_start).unwrap_or(status)));
+                return Err(failed(last_error(&cluster.log, self.log_start).unwrap_or(status)));
             }
             if Instant::now() > deadline {
-                return Err(failed(format!("not ready after {} minutes", LONGEST_START.as_secs() / 60)));
+                return Err(failed(format!("not ready after {} minutes", START_TIMEOUT.as_secs() / 60)));
             }
-            if Instant::now() > next_word {
+            if Instant::now() > next_notice {
                 tracing::info!("the database is still recovering");
-                next_word += Duration::from_secs(10);
+                next_notice += Duration::from_secs(10);
             }
             sleep(Duration::from_millis(20)).await;
         }
@@ -117,14 +117,14 @@ impl Drop for Postmaster {
 }
 
 /// What the server complained of, in the part of its log since `start`.
-fn last_complaint(log: &Path, start: u64) -> Option<String> {
+fn last_error(log: &Path, start: u64) -> Option<String> {
     let mut file = fs::File::open(log).ok()?;
     file.seek(SeekFrom::Start(start)).ok()?;
     let mut text = Vec::new();
     file.take(1 << 20).read_to_end(&mut text).ok()?;
     let text = String::from_utf8_lossy(&text);
-    let complaint = |level| {
+    let find_error = |level| {
         text.lines().rev().find_map(|line| line.split_once(level).map(|(_, why)| why.trim().to_owned()))
     };
-    complaint("FATAL:").or_else(|| complaint("PANIC:")).or_else(|| complaint("postgres: "))
+    find_error("FATAL:").or_else(|| find_error("PANIC:")).or_else(|| find_error("postgres: "))
 }

@@ -22,7 +22,7 @@ pub(super) fn any_left(data: &Path, cluster_name: &str) -> bool {
 }
 
 /// Whether somebody, even a zombie, holds this process number.
-pub(super) fn is_taken(pid: i32) -> bool {
+pub(super) fn pid_exists(pid: i32) -> bool {
     kill(Pid::from_raw(pid), None) != Err(Errno::ESRCH)
 }
 
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn this_process_is_no_server() {
         let pid = i32::try_from(std::process::id()).unwrap();
-        assert!(is_taken(pid));
+        assert!(pid_exists(pid));
         assert!(!is_server(pid, Path::new("/nowhere")));
         assert!(!any_left(Path::new("/nowhere"), "headgate-000000000000"));
     }

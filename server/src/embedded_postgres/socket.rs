@@ -18,13 +18,13 @@ const MAX_PATH_BYTES: usize = 103;
 pub(super) fn folder(home: &Path, user: Option<&DatabaseUser>) -> Result<PathBuf, EmbeddedError> {
     let in_home = home.join("run");
     if in_home.join(file_name()).as_os_str().len() <= MAX_PATH_BYTES {
-        cluster::make_folder(&in_home, user)?;
+        cluster::create_folder(&in_home, user)?;
         return Ok(in_home);
     }
     let short = PathBuf::from("/tmp").join(format!("headgate-{}", digest(home)));
     let is_new = fs::symlink_metadata(&short).is_err();
     if is_new {
-        cluster::make_folder(&short, user)?;
+        cluster::create_folder(&short, user)?;
     }
     // Anybody may create files in /tmp, so only a directory that nobody else can change will do.
     let expected = user.map_or_else(|| nix::unistd::Uid::effective().as_raw(), |user| user.uid);
@@ -36,7 +36,7 @@ pub(super) fn folder(home: &Path, user: Option<&DatabaseUser>) -> Result<PathBuf
 
 /// Removes the files of a killed server, once it is certain that none runs: if its process id is in use again, the lock would keep the next
 /// server from starting.
-pub(super) fn remove_remains(folder: &Path) {
+pub(super) fn remove_leftovers(folder: &Path) {
     let socket = folder.join(file_name());
     let _ = fs::remove_file(folder.join(format!("{}.lock", file_name())));
     let _ = fs::remove_file(socket);

@@ -54,7 +54,10 @@ impl RecordSource {
                     return Err(Reject::new(line, format!("the id field {field} is empty")));
                 }
                 Some(_) => {
-                    return Err(Reject::new(line, format!("the id field {field} is not a string or a number")));
+                    return Err(Reject::new(
+                        line,
+                        format!("the id field {field} is not a string or a number"),
+                    ));
                 }
                 None => {
                     return Err(Reject::new(line, format!("there is no field {field} to take the id from")));
@@ -115,7 +118,8 @@ mod tests {
     #[test]
     fn records_beyond_the_limits_are_rejected() {
         let text: &'static str =
-            format!("{{\"id\":1,\"x\":\"{}\"}}\n{{\"id\":\"a\\u0000\"}}", "y".repeat(MAX_RECORD_BYTES)).leak();
+            format!("{{\"id\":1,\"x\":\"{}\"}}\n{{\"id\":\"a\\u0000\"}}", "y".repeat(MAX_RECORD_BYTES))
+                .leak();
         let rows = rows(text, "id");
         assert!(rows[0].as_ref().unwrap_err().reason.contains("more than 1000000"));
         assert!(rows[1].as_ref().unwrap_err().reason.contains("/record_id"));

@@ -86,12 +86,7 @@ pub(super) fn measures(text: &mut Text, measures: &Measures) {
         &sums.wait,
         seconds(sums.wait_us),
     );
-    text.gauge(
-        "headgate_leader_term",
-        "Rises by one with each new leader.",
-        &[],
-        measures.term,
-    );
+    text.gauge("headgate_leader_term", "Rises by one with each new leader.", &[], measures.term);
     services(text, &measures.services);
     database(text, measures);
     recount(text, measures);
@@ -132,12 +127,7 @@ fn database(text: &mut Text, measures: &Measures) {
     let tables = &measures.tables;
     for table in tables {
         let labels = [("table", table.name.as_str())];
-        text.gauge(
-            "headgate_table_rows",
-            "Rows, by Postgres' statistics.",
-            &labels,
-            table.live_rows,
-        );
+        text.gauge("headgate_table_rows", "Rows, by Postgres' statistics.", &labels, table.live_rows);
     }
     for table in tables {
         let labels = [("table", table.name.as_str())];
@@ -155,7 +145,8 @@ fn database(text: &mut Text, measures: &Measures) {
     let oldest = measures.oldest_transaction.as_ref().map_or(0.0, |open| open.age_seconds);
     let about = "Age of the oldest open transaction of the database: vacuum removes no row that died since.";
     text.gauge("headgate_oldest_transaction_age_seconds", about, &[], oldest);
-    let about = "Age of the oldest snapshot in transactions, including replication slots and prepared transactions.";
+    let about =
+        "Age of the oldest snapshot in transactions, including replication slots and prepared transactions.";
     text.gauge("headgate_snapshot_horizon_transactions", about, &[], measures.horizon_transactions);
     text.gauge("headgate_database_size_bytes", "Size of the database.", &[], measures.database_bytes);
     let about = "Days after today that have partitions.";

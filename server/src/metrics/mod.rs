@@ -59,7 +59,12 @@ async fn scrape(State(metrics): State<Metrics>) -> impl IntoResponse {
         deployment::measures(&mut text, measures);
     }
     let is_leader = i32::from(metrics.maintenance.is_leader());
-    text.gauge("headgate_is_leader", "Whether this process is the leader, which runs the maintenance.", &[], is_leader);
+    text.gauge(
+        "headgate_is_leader",
+        "Whether this process is the leader, which runs the maintenance.",
+        &[],
+        is_leader,
+    );
     if let Some(engine) = &metrics.engine {
         engine::report(&mut text, &engine.report());
     }

@@ -27,7 +27,7 @@ use tokio::{
 };
 
 /// What is read and thrown away at most.
-const MOST_THROWN_AWAY: usize = 4 * MAX_REQUEST_BYTES;
+const MAX_DISCARDED_BYTES: usize = 4 * MAX_REQUEST_BYTES;
 
 /// How slow a body may be.
 #[derive(Clone, Copy, Debug)]
@@ -45,7 +45,7 @@ impl Default for Pace {
 }
 
 impl Pace {
-    fn earned_by(self, bytes: usize) -> Duration {
+    fn time_for(self, bytes: usize) -> Duration {
         Duration::from_secs_f64(bytes as f64 / f64::from(self.bytes_per_second))
     }
 }
@@ -55,15 +55,15 @@ impl Pace {
 #[error("the body came too slowly")]
 pub(crate) struct TooSlow;
 
-pub(crate) async fn in_time(State(state): State<AppState>, request: Request, next: Next) -> Response {
-    let announced = announced(request.headers());
+pub(crate) async fn limit_body(State(state): State<AppState>, request: Request, next: Next) -> Response {
+    let content_length = content_length(request.headers());
     let may_begin_late = request.headers().contains_key(header::EXPECT);
     let pace = state.settings.pace;
     let mut request = request.map(|body| match body.is_end_stream() {
         true => body,
         false => Body::new(Limited::new(ClientBody::new(body, pace, may_begin_late), MAX_REQUEST_BYTES)),
     });
-    if announced > MAX_REQUEST_BYTES {
+    if content_length > MAX_REQUEST_BYTES {
         return Problem::too_long().into_response();
     }
     // For extractors of axum and the console; our own count for themselves.
@@ -77,7 +77,7 @@ pub(crate) async fn in_time(State(state): State<AppState>, request: Request, nex
 }
 
 /// The length a request says its body has; 0: it says none.
-pub(crate) fn announced(headers: &HeaderMap) -> usize {
+pub(crate) fn content_length(headers: &HeaderMap) -> usize {
     headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok()).unwrap_or(0)
 }
 
@@ -128,7 +128,7 @@ impl HttpBody for ClientBody {
         match &frame {
             Some(Ok(frame)) => {
                 let bytes = frame.data_ref().map_or(0, Bytes::len);
-                this.allowance = this.allowance.saturating_add(this.pace.earned_by(bytes));
+                this.allowance = this.allowance.saturating_add(this.pace.time_for(bytes));
             }
             Some(Err(_)) | None => this.has_ended = true,
         }
@@ -157,14 +157,14 @@ impl Drop for ClientBody {
             ..*self
         };
         if let Ok(runtime) = Handle::try_current() {
-            runtime.spawn(throw_away(rest));
+            runtime.spawn(discard(rest));
         }
     }
 }
 
-async fn throw_away(body: ClientBody) {
+async fn discard(body: ClientBody) {
     let mut stream = Body::new(body).into_data_stream();
-    let mut left = MOST_THROWN_AWAY;
+    let mut left = MAX_DISCARDED_BYTES;
     while let Some(Ok(bytes)) = stream.next().await {
         let Some(rest) = left.checked_sub(bytes.len()) else { break };
         left = rest;

@@ -24,7 +24,7 @@ use tokio_util::io::StreamReader;
 const ZSTD_WINDOW_LOG: u32 = 23;
 
 /// What is unpacked at a time.
-const PART: usize = 16_000;
+const PART_BYTES: usize = 16_000;
 
 enum Encoding {
     Identity,
@@ -32,9 +32,9 @@ enum Encoding {
     Zstd,
 }
 
-type Packed = Pin<Box<dyn AsyncBufRead + Send>>;
+type Compressed = Pin<Box<dyn AsyncBufRead + Send>>;
 
-pub(crate) async fn unpacked(mut request: Request, next: Next) -> Response {
+pub(crate) async fn decompress(mut request: Request, next: Next) -> Response {
     let encoding = match encoding(request.headers()) {
         Some(Encoding::Identity) => return next.run(request).await,
         Some(encoding) => encoding,
@@ -44,27 +44,28 @@ pub(crate) async fn unpacked(mut request: Request, next: Next) -> Response {
     request.headers_mut().remove(header::CONTENT_ENCODING);
     request.headers_mut().remove(header::CONTENT_LENGTH);
     next.run(request.map(|body| {
-        let packed: Packed = Box::pin(StreamReader::new(body.into_data_stream().map_err(io::Error::other)));
+        let compressed: Compressed =
+            Box::pin(StreamReader::new(body.into_data_stream().map_err(io::Error::other)));
         if matches!(encoding, Encoding::Gzip) {
-            return all_of(GzipDecoder::new(packed), GzipDecoder::get_mut);
+            return single_member(GzipDecoder::new(compressed), GzipDecoder::get_mut);
         }
         let window = [DParameter::window_log_max(ZSTD_WINDOW_LOG)];
-        all_of(ZstdDecoder::with_params(packed, &window), ZstdDecoder::get_mut)
+        single_member(ZstdDecoder::with_params(compressed, &window), ZstdDecoder::get_mut)
     }))
     .await
 }
 
 /// What the decoder makes of one member; an error if there is more.
-fn all_of<D: AsyncRead + Unpin + Send + 'static>(
+fn single_member<D: AsyncRead + Unpin + Send + 'static>(
     decoder: D,
-    packed: impl Fn(&mut D) -> &mut Packed + Copy + Send + 'static,
+    compressed: impl Fn(&mut D) -> &mut Compressed + Copy + Send + 'static,
 ) -> Body {
     Body::from_stream(stream::try_unfold(decoder, move |mut decoder| async move {
-        let mut part = Vec::with_capacity(PART);
+        let mut part = Vec::with_capacity(PART_BYTES);
         if decoder.read_buf(&mut part).await? > 0 {
             return Ok(Some((part, decoder)));
         }
-        if packed(&mut decoder).fill_buf().await?.is_empty() {
+        if compressed(&mut decoder).fill_buf().await?.is_empty() {
             return Ok(None);
         }
         Err(io::Error::other("there is more than one member"))

@@ -44,7 +44,7 @@ const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
 /// The POST that knows no key: a transaction would be open for as long as the external system takes to answer, and a sample is sent again
 /// without harm.
-pub(crate) const WITHOUT_KEY: &str = "/integrations/{id}/test";
+pub(crate) const KEYLESS_PATH: &str = "/integrations/{id}/test";
 
 /// How long a call waits for the same one that is under way.
 const REPEAT_WAIT: Duration = Duration::from_secs(1);
@@ -52,13 +52,13 @@ const REPEAT_WAIT: Duration = Duration::from_secs(1);
 /// Does the calls with a key: as many at once as others have connections for, each on one to itself.
 pub(crate) struct KeyedCalls {
     state: AppState,
-    shares: Shares,
-    free: Mutex<mpsc::Receiver<Lane>>,
-    freed: mpsc::Sender<Lane>,
+    actor_shares: ActorShares,
+    free: Mutex<mpsc::Receiver<Executor>>,
+    freed: mpsc::Sender<Executor>,
 }
 
 /// Does one call at a time.
-struct Lane {
+struct Executor {
     transaction: OneTransaction,
     /// The same routes as without a key, inside the transaction.
     api: Router,
@@ -67,15 +67,20 @@ struct Lane {
 impl KeyedCalls {
     /// `api` makes the routes with the parts of the program it is given.
     pub(crate) fn new(state: &AppState, api: impl Fn(AppState) -> Router) -> Arc<Self> {
-        let lanes = state.pool.options().get_max_connections().max(1) as usize;
-        let (freed, free) = mpsc::channel(lanes);
-        for _ in 0..lanes {
+        let executors = state.pool.options().get_max_connections().max(1) as usize;
+        let (freed, free) = mpsc::channel(executors);
+        for _ in 0..executors {
             let transaction = OneTransaction::new(&state.pool);
-            let api = api(state.within(transaction.pool()));
+            let api = api(state.with_pool(transaction.pool()));
             // There is room for all of them.
-            let _ = freed.try_send(Lane { transaction, api });
+            let _ = freed.try_send(Executor { transaction, api });
         }
-        Arc::new(Self { state: state.clone(), shares: Shares::of(lanes), free: Mutex::new(free), freed })
+        Arc::new(Self {
+            state: state.clone(),
+            actor_shares: ActorShares::of(executors),
+            free: Mutex::new(free),
+            freed,
+        })
     }
 
     async fn answer(&self, actor: Actor, key: &HeaderValue, request: Request) -> Result<Response, Problem> {
@@ -86,7 +91,7 @@ impl KeyedCalls {
             .ok_or_else(|| Problem::fault("Idempotency-Key", "must be 1 to 255 visible ASCII characters"))?;
         let path = request.uri().path_and_query().map_or_else(String::new, ToString::to_string);
         let call = Call { owner: actor.owner(), method: "POST".to_owned(), path, key: key.to_owned() };
-        let share = self.shares.share(&actor);
+        let share = self.actor_shares.share(&actor);
         let (mut parts, body) = request.into_parts();
         let memory = parts.extensions.get::<Arc<Share>>().cloned();
         let body = read_body(Request::from_parts(parts.clone(), body)).await?;
@@ -98,29 +103,29 @@ impl KeyedCalls {
         }
         let request = Request::from_parts(parts, Body::from(body.clone()));
 
-        let lane = async {
+        let executor = async {
             let turn = share.acquire().await.ok()?;
             Some((turn, self.free.lock().await.recv().await?))
         };
         // Those before it may have to wait for a lock.
-        let Ok(Some((_turn, lane))) = timeout(DEFAULT_LOCK_TIMEOUT, lane).await else {
+        let Ok(Some((_permit, executor))) = timeout(DEFAULT_LOCK_TIMEOUT, executor).await else {
             return Err(Problem::busy());
         };
-        let answered = AssertUnwindSafe(self.work(&lane, &call, request, &body)).catch_unwind().await;
+        let answered = AssertUnwindSafe(self.execute(&executor, &call, request, &body)).catch_unwind().await;
         // Of what was not committed, also because a handler panicked.
-        lane.transaction.rollback().await;
-        let _ = self.freed.try_send(lane);
+        executor.transaction.rollback().await;
+        let _ = self.freed.try_send(executor);
         answered.unwrap_or_else(|panic| resume_unwind(panic))
     }
 
-    async fn work(
+    async fn execute(
         &self,
-        lane: &Lane,
+        executor: &Executor,
         call: &Call,
         request: Request,
         body: &Bytes,
     ) -> Result<Response, Problem> {
-        let Lane { transaction, api } = lane;
+        let Executor { transaction, api } = executor;
         transaction.begin(REPEAT_WAIT).await?;
         let mut conn = transaction.pool().acquire().await?;
         let turn = begin(&mut conn, call, body, DEFAULT_LOCK_TIMEOUT).await?;
@@ -175,14 +180,14 @@ impl KeyedCalls {
 
 /// What an app, with all of its keys, may take of the lanes, or a credential that is bound to none: two thirds. Whatever one of them waits
 /// for, there are lanes for others.
-struct Shares {
+struct ActorShares {
     each: usize,
     taken: StdMutex<HashMap<String, Arc<Semaphore>>>,
 }
 
-impl Shares {
-    fn of(lanes: usize) -> Self {
-        Self { each: (lanes * 2 / 3).max(1), taken: StdMutex::default() }
+impl ActorShares {
+    fn of(executors: usize) -> Self {
+        Self { each: (executors * 2 / 3).max(1), taken: StdMutex::default() }
     }
 
     /// Held by everybody who waits for a turn of it, or has one.
@@ -205,7 +210,7 @@ pub(crate) async fn idempotent(
         return next.run(request).await;
     };
     let path = request.extensions().get::<MatchedPath>();
-    if path.is_some_and(|path| path.as_str().ends_with(WITHOUT_KEY)) {
+    if path.is_some_and(|path| path.as_str().ends_with(KEYLESS_PATH)) {
         return next.run(request).await;
     }
     calls.answer(actor, &key, request).await.unwrap_or_else(IntoResponse::into_response)

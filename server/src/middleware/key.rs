@@ -9,7 +9,11 @@ use axum::{
 };
 use model::actor::Actor;
 
-pub(crate) async fn by_key(State(state): State<AppState>, mut request: Request, next: Next) -> Response {
+pub(crate) async fn authenticate_key(
+    State(state): State<AppState>,
+    mut request: Request,
+    next: Next,
+) -> Response {
     let Some(header) = request.headers().get(header::AUTHORIZATION) else { return next.run(request).await };
     let key = header.to_str().ok().and_then(|value| {
         let (scheme, key) = value.split_once(' ')?;

@@ -1,5 +1,6 @@
 //! What is true of every request, one layer a file. [`around`] puts them in order.
 
+mod anonymous_limits;
 mod client_address;
 pub(crate) mod client_body;
 mod content_encoding;
@@ -10,30 +11,29 @@ mod request_id;
 pub(crate) mod request_memory;
 mod security_headers;
 pub mod session;
-mod strangers;
 mod uncancelled;
 
+pub(crate) use anonymous_limits::with_anonymous_limits;
 pub use client_address::{ClientAddress, TrustedProxies};
 pub use client_body::Pace;
-pub(crate) use content_encoding::unpacked;
-pub(crate) use idempotency::{KeyedCalls, WITHOUT_KEY, idempotent};
-pub(crate) use key::by_key;
+pub(crate) use content_encoding::decompress;
+pub(crate) use idempotency::{KEYLESS_PATH, KeyedCalls, idempotent};
+pub(crate) use key::authenticate_key;
 pub use request_id::RequestId;
 pub use request_memory::RequestMemory;
 pub(crate) use security_headers::{is_https, safe_headers};
-pub(crate) use strangers::with_anonymous_limits;
 
 use crate::state::AppState;
 use axum::{Router, middleware::from_fn, middleware::from_fn_with_state};
 
 /// Wraps the whole router. From the outside in: the work goes on when the client hangs up; it has an id and a known origin; every
 /// answer has safe headers; no body is larger than 16 MB or comes too slowly; a cookie becomes an actor; what a cookie does must come from our own pages.
-/// Packed bodies are unpacked further in, where it is known who sends them (`unpacked`, `with_anonymous_limits`).
+/// Packed bodies are unpacked further in, where it is known who sends them (`decompress`, `with_anonymous_limits`).
 pub fn around(router: Router, state: &AppState) -> Router {
     router
         .layer(from_fn(origin::same_origin))
-        .layer(from_fn_with_state(state.access.clone(), session::by_session))
-        .layer(from_fn_with_state(state.clone(), client_body::in_time))
+        .layer(from_fn_with_state(state.access.clone(), session::authenticate_session))
+        .layer(from_fn_with_state(state.clone(), client_body::limit_body))
         .layer(from_fn(safe_headers))
         .layer(from_fn_with_state(state.clone(), request_id::with_request_id))
         .layer(from_fn(uncancelled::uncancelled))

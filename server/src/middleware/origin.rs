@@ -15,37 +15,37 @@ use axum::{
 pub(crate) async fn same_origin(request: Request, next: Next) -> Response {
     let is_read = matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
     let is_by_session = request.extensions().get::<BySession>().is_some();
-    let is_foreign = match judge(request.headers()) {
-        Verdict::Ours => false,
-        Verdict::Foreign => is_by_session || request.headers().get(header::AUTHORIZATION).is_none(),
+    let is_cross_origin = match source(request.headers()) {
+        Source::SameOrigin => false,
+        Source::CrossOrigin => is_by_session || request.headers().get(header::AUTHORIZATION).is_none(),
         // A program without a cookie (curl at the sign-in form) has nothing that could be misused.
-        Verdict::Unknown => is_by_session,
+        Source::Unknown => is_by_session,
     };
-    if !is_read && is_foreign {
+    if !is_read && is_cross_origin {
         return Problem::forbidden("The request does not come from a page of this console.").into_response();
     }
     next.run(request).await
 }
 
-enum Verdict {
-    Ours,
-    Foreign,
+enum Source {
+    SameOrigin,
+    CrossOrigin,
     Unknown,
 }
 
-fn judge(headers: &HeaderMap) -> Verdict {
+fn source(headers: &HeaderMap) -> Source {
     if let Some(site) = headers.get("sec-fetch-site") {
         return if matches!(site.as_bytes(), b"same-origin" | b"none") {
-            Verdict::Ours
+            Source::SameOrigin
         } else {
-            Verdict::Foreign
+            Source::CrossOrigin
         };
     }
-    let Some(origin) = headers.get(header::ORIGIN) else { return Verdict::Unknown };
+    let Some(origin) = headers.get(header::ORIGIN) else { return Source::Unknown };
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
     let origin = origin.to_str().ok().and_then(|origin| origin.split_once("://")).map(|(_, host)| host);
     match (origin, host) {
-        (Some(origin), Some(host)) if origin.eq_ignore_ascii_case(host) => Verdict::Ours,
-        _ => Verdict::Foreign,
+        (Some(origin), Some(host)) if origin.eq_ignore_ascii_case(host) => Source::SameOrigin,
+        _ => Source::CrossOrigin,
     }
 }

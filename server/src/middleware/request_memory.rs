@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Bytes of all requests together: two of the largest and costliest at once.
-const ALL: usize = 256_000_000;
+const MAX_TOTAL_BYTES: usize = 256_000_000;
 /// Bytes that are counted as one: smaller requests cost nothing.
-const UNIT: usize = 16_000;
+const UNIT_BYTES: usize = 16_000;
 
 /// The budget.
 #[derive(Clone, Debug)]
@@ -16,7 +16,7 @@ pub struct RequestMemory(Arc<Semaphore>);
 
 impl Default for RequestMemory {
     fn default() -> Self {
-        Self::of(ALL)
+        Self::of(MAX_TOTAL_BYTES)
     }
 }
 
@@ -24,7 +24,7 @@ impl RequestMemory {
     /// So many bytes.
     #[must_use]
     pub fn of(bytes: usize) -> Self {
-        Self(Arc::new(Semaphore::new(bytes / UNIT)))
+        Self(Arc::new(Semaphore::new(bytes / UNIT_BYTES)))
     }
 
     /// What one request takes of it: nothing yet.
@@ -45,7 +45,8 @@ impl Share {
     #[must_use]
     pub(crate) fn grow_to(&self, bytes: usize) -> bool {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        let more = (bytes / UNIT).saturating_sub(taken.as_ref().map_or(0, OwnedSemaphorePermit::num_permits));
+        let more =
+            (bytes / UNIT_BYTES).saturating_sub(taken.as_ref().map_or(0, OwnedSemaphorePermit::num_permits));
         let Ok(more) = u32::try_from(more) else { return false };
         if more == 0 {
             return true;
@@ -65,12 +66,15 @@ mod tests {
 
     #[test]
     fn what_is_taken_comes_back_with_the_share() {
-        let memory = RequestMemory::of(10 * UNIT);
+        let memory = RequestMemory::of(10 * UNIT_BYTES);
         let (first, second) = (memory.share(), memory.share());
-        assert!(first.grow_to(4 * UNIT) && first.grow_to(6 * UNIT), "it grows to six, not by six");
-        assert!(second.grow_to(4 * UNIT) && !second.grow_to(5 * UNIT));
-        assert!(second.grow_to(UNIT - 1), "what is small is always there");
+        assert!(
+            first.grow_to(4 * UNIT_BYTES) && first.grow_to(6 * UNIT_BYTES),
+            "it grows to six, not by six"
+        );
+        assert!(second.grow_to(4 * UNIT_BYTES) && !second.grow_to(5 * UNIT_BYTES));
+        assert!(second.grow_to(UNIT_BYTES - 1), "what is small is always there");
         drop(first);
-        assert!(second.grow_to(10 * UNIT));
+        assert!(second.grow_to(10 * UNIT_BYTES));
     }
 }

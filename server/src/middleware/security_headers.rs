@@ -9,7 +9,7 @@ use axum::{
 };
 use std::net::IpAddr;
 
-const NOTHING: HeaderValue = HeaderValue::from_static(
+const STRICTEST_POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 );
 
@@ -32,7 +32,7 @@ pub(crate) async fn safe_headers(request: Request, next: Next) -> Response {
         headers.entry(name).or_insert(HeaderValue::from_static(value));
     }
     if !is_page {
-        headers.entry(header::CONTENT_SECURITY_POLICY).or_insert(NOTHING);
+        headers.entry(header::CONTENT_SECURITY_POLICY).or_insert(STRICTEST_POLICY);
     }
     if is_https {
         let year = HeaderValue::from_static("max-age=31536000");

@@ -23,7 +23,11 @@ const OVER_HTTP: &str = "headgate";
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BySession;
 
-pub(crate) async fn by_session(State(access): State<Access>, mut request: Request, next: Next) -> Response {
+pub(crate) async fn authenticate_session(
+    State(access): State<Access>,
+    mut request: Request,
+    next: Next,
+) -> Response {
     if request.headers().contains_key(header::AUTHORIZATION) {
         return next.run(request).await;
     }

@@ -26,8 +26,8 @@ use tokio_util::sync::CancellationToken;
 /// The address of the running embedded cluster, for other commands on this machine.
 const URL_FILE: &str = "database.url";
 /// How long a database of one's own may take to answer at the start: it may be starting too.
-const PATIENCE: Duration = Duration::from_secs(15);
-const OLDEST_VERSION: u32 = 150_000;
+const START_TIMEOUT: Duration = Duration::from_secs(15);
+const MIN_VERSION: u32 = 150_000;
 
 /// What a command does when there is an embedded cluster to be had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,15 +107,15 @@ impl Database {
     }
 
     async fn join(data_dir: PathBuf) -> anyhow::Result<Self> {
-        let absent = || {
+        let not_running = || {
             format!(
                 "no headgate runs an embedded database in {}: start `headgate serve` there, or set HEADGATE_DATABASE_URL",
                 data_dir.display()
             )
         };
-        let text = fs::read_to_string(data_dir.join(URL_FILE)).with_context(absent)?;
+        let text = fs::read_to_string(data_dir.join(URL_FILE)).with_context(not_running)?;
         let url = Secret::new(text.trim());
-        connect_once(&url).await.with_context(absent)?;
+        connect_once(&url).await.with_context(not_running)?;
         Ok(Self { url, data_dir: Some(data_dir), keeper: None })
     }
 }
@@ -127,7 +127,7 @@ fn write_url(path: &Path, url: &Secret) -> std::io::Result<()> {
 
 /// Tries for a while, as long as nobody answers at all; a refusal with a reason is final.
 async fn wait_until_it_answers(url: &Secret) -> anyhow::Result<()> {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + START_TIMEOUT;
     loop {
         match connect_once(url).await {
             Ok(()) => return Ok(()),
@@ -152,7 +152,7 @@ async fn connect_once(url: &Secret) -> Result<(), sqlx::Error> {
     let version = connection.server_version_num();
     connection.close().await?;
     match version {
-        Some(version) if version < OLDEST_VERSION => {
+        Some(version) if version < MIN_VERSION => {
             let words = format!("PostgreSQL {} is too old: 15 or newer is needed", version / 10_000);
             Err(sqlx::Error::Configuration(words.into()))
         }

@@ -15,9 +15,9 @@ use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 /// With quick heartbeats a busy machine must not look like a stopped one.
-const LEAST_PATIENCE: Duration = Duration::from_secs(10);
+const MIN_WATCHDOG_TIMEOUT: Duration = Duration::from_secs(10);
 /// Exit code of a process whose loops have stopped (`EX_SOFTWARE`): whoever watches over it starts it again.
-const STUCK: i32 = 70;
+const EXIT_STUCK: i32 = 70;
 
 /// What runs jobs and keeps the deployment in order, until it is stopped.
 pub(crate) struct Engine {
@@ -96,7 +96,7 @@ fn end_process(stuck: Stuck) {
         "headgate: {} does not move any more: ending now; jobs that ran here begin elsewhere when the lease has run out",
         stuck.part
     );
-    std::process::exit(STUCK);
+    std::process::exit(EXIT_STUCK);
 }
 
 /// The deliveries of this process, on a database that is migrated.
@@ -141,7 +141,7 @@ fn config(settings: &EngineSettings) -> EngineConfig {
         backoff: settings.retry.backoff.clone(),
         breaker_failures: settings.retry.breaker_failures,
         heartbeat_interval: workers.heartbeat_interval,
-        watchdog_timeout: (workers.heartbeat_interval * 3).max(LEAST_PATIENCE),
+        watchdog_timeout: (workers.heartbeat_interval * 3).max(MIN_WATCHDOG_TIMEOUT),
         leader_lease: EngineConfig::default().leader_lease,
         recovery_interval: workers.recovery_interval,
         lock_timeout: EngineConfig::default().lock_timeout,

@@ -30,7 +30,7 @@ pub(crate) fn master_key(given: Option<&Secret>, data_dir: Option<&Path>) -> any
     match fs::read_to_string(&path) {
         Ok(text) => MasterKey::from_base64(&text).with_context(|| path.display().to_string()),
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            make(&path).with_context(|| format!("{} cannot be written", path.display()))
+            create(&path).with_context(|| format!("{} cannot be written", path.display()))
         }
         Err(error) => Err(error).with_context(|| format!("{} cannot be read", path.display())),
     }
@@ -38,7 +38,7 @@ pub(crate) fn master_key(given: Option<&Secret>, data_dir: Option<&Path>) -> any
 
 /// Made whole under another name first: half a key would lock everybody out for good. The name of its own and the link, which fails when
 /// the file is there already, keep two processes that start at once to one key: the later one takes the key of the earlier one.
-fn make(path: &Path) -> anyhow::Result<MasterKey> {
+fn create(path: &Path) -> anyhow::Result<MasterKey> {
     let key = MasterKey::generate();
     let scratch = path.with_extension(format!("{}.new", uuid::Uuid::now_v7()));
     let linked = write_whole(&scratch, &key).and_then(|()| fs::hard_link(&scratch, path));
@@ -93,7 +93,7 @@ mod tests {
         // All of them have found no file.
         let keys: Vec<String> = std::thread::scope(|scope| {
             let makers: Vec<_> = (0..8)
-                .map(|_| scope.spawn(|| make(&dir.join(FILE)).unwrap().to_base64().expose().to_owned()))
+                .map(|_| scope.spawn(|| create(&dir.join(FILE)).unwrap().to_base64().expose().to_owned()))
                 .collect();
             makers.into_iter().map(|maker| maker.join().unwrap()).collect()
         });

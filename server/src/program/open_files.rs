@@ -13,6 +13,6 @@ pub(crate) fn raise_limit() {
 }
 
 /// The limit; none when nobody knows.
-pub(crate) fn most() -> Option<u64> {
+pub(crate) fn limit() -> Option<u64> {
     getrlimit(Resource::RLIMIT_NOFILE).ok().map(|(soft, _)| soft)
 }

@@ -15,9 +15,9 @@ const API_CONNECTIONS: u32 = 12;
 /// Pages and lists.
 const CONSOLE_CONNECTIONS: u32 = 6;
 /// A search that takes longer needs a narrower filter.
-const CONSOLE_PATIENCE: Duration = Duration::from_secs(5);
+const CONSOLE_STATEMENT_TIMEOUT: Duration = Duration::from_secs(5);
 /// A dead server answers no farewell.
-const FAREWELL: Duration = Duration::from_secs(5);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What `serve` connects with.
 #[derive(Clone)]
@@ -42,13 +42,13 @@ impl Pools {
             url: settings.read_url.as_ref().unwrap_or(&database.url).expose().to_owned(),
             max_connections: CONSOLE_CONNECTIONS,
             application_name: "headgate console".to_owned(),
-            statement_timeout: Some(CONSOLE_PATIENCE),
+            statement_timeout: Some(CONSOLE_STATEMENT_TIMEOUT),
         })?;
         let health = queue::pool::connect_lazy(&PoolSettings {
             url: database.url.expose().to_owned(),
             max_connections: 1,
             application_name: "headgate health".to_owned(),
-            statement_timeout: Some(CONSOLE_PATIENCE),
+            statement_timeout: Some(CONSOLE_STATEMENT_TIMEOUT),
         })?;
         Ok(Self { engine, api, console, health })
     }
@@ -78,7 +78,7 @@ pub(crate) async fn connect(url: &Secret, name: &str, most: u32) -> Result<PgPoo
 
 /// Closes a pool, and does not wait for a server that is gone.
 pub(crate) async fn close(pool: &PgPool) {
-    close_by(Instant::now() + FAREWELL, pool.close()).await;
+    close_by(Instant::now() + CLOSE_TIMEOUT, pool.close()).await;
 }
 
 /// The same until a moment.

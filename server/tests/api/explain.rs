@@ -139,7 +139,7 @@ async fn a_time_that_is_known_is_when_it_runs(pool: PgPool) {
     place.run("update headgate.rate_limits set tat_us = 0").await;
     assert_eq!(codes(&place.explain(&job).await), ["next_in_line"]);
 
-    place.run("update headgate.lanes set held_until = clock_timestamp() + interval '1 minute'").await;
+    place.run("update headgate.lanes set quiet_until = clock_timestamp() + interval '1 minute'").await;
     let (reason, runs_at) = place.only_reason(&job, "held_by_receiver").await;
     assert!(reason["detail"].as_str().unwrap().contains("429") && runs_at.is_some());
 }

@@ -78,14 +78,14 @@ async fn beyond_the_memory_of_all_a_large_request_is_told_to_come_back(pool: PgP
     let server = Server::with_memory(pool, RequestMemory::of(1_000_000)).await;
     let client = server.operator();
     let app = an_app(&client, "Shop").await;
-    let announced = a_long_event(&app, "1", 1_100_000).into_bytes();
+    let long_body = a_long_event(&app, "1", 1_100_000).into_bytes();
     let tiny = format!("[{}]", vec!["{\"a\":1}"; 10_000].join(","));
     // Without a length, and with one letter in the place of a thousand.
-    let packed = packed_gzip(&announced).await;
+    let packed = packed_gzip(&long_body).await;
     for refused in [
-        client.send("/events", JSON, announced.clone()).await,
+        client.send("/events", JSON, long_body.clone()).await,
         // Read by the layer that keeps the key, and again inside its transaction.
-        client.clone().with("idempotency-key", "k").send("/events", JSON, announced).await,
+        client.clone().with("idempotency-key", "k").send("/events", JSON, long_body).await,
         events(&client, "gzip", packed).await,
         client.send("/events", JSON, tiny.clone()).await,
         client.clone().with("idempotency-key", "k").send("/events", JSON, tiny).await,

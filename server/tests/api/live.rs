@@ -153,13 +153,13 @@ async fn the_stream_ends_with_what_it_was_opened_by(pool: PgPool) {
     let server = Server::start(pool).await;
     let client = server.operator();
     let key = client.post("/api-keys", json!({"name": "Wall", "role": "auditor"})).await.ok(201);
-    let by_key = opened(server.anonymous().with_key(key["key"].as_str().unwrap())).await;
+    let authenticate_key = opened(server.anonymous().with_key(key["key"].as_str().unwrap())).await;
     let (ada, eve) = (server.person("ada", Role::Support).await, server.person("eve", Role::Support).await);
     let (of_ada, of_eve) = (opened(ada.clone()).await, opened(eve).await);
     let mut stays = opened(server.person("ida", Role::Auditor).await).await;
 
     client.delete(&format!("/api-keys/{}", key["id"].as_str().unwrap())).await.ok(204);
-    assert!(ends(by_key).await, "a revoked key");
+    assert!(ends(authenticate_key).await, "a revoked key");
     Answer::of(ada.request(Method::POST, "/sign-out")).await;
     assert!(ends(of_ada).await, "signed out");
     let users = client.get("/users").await.ok(200);

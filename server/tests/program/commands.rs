@@ -99,11 +99,7 @@ async fn an_interrupted_import_says_how_far_it_got_and_how_to_go_on() {
     let err = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(130), "{err}");
     assert!(err.contains("500 records read"), "{err}");
-    assert_eq!(
-        err.lines().last(),
-        Some("headgate: stopped; continue with --skip 500"),
-        "{err}"
-    );
+    assert_eq!(err.lines().last(), Some("headgate: stopped; continue with --skip 500"), "{err}");
     drop(input);
     assert_eq!(program.stop().await, Some(0));
     database.drop().await;

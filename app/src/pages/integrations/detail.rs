@@ -13,8 +13,8 @@ use crate::{
         },
     },
     components::{
-        AnswersCard, BreakerPanel, FlowChart, HealthBadge, HealthText, LatencyCard, LiveBadge, Loaded, PageHead,
-        RetryPyramid, RichText, ThroughputChart, window_segments,
+        AnswersCard, BreakerPanel, FlowChart, HealthBadge, HealthText, LatencyCard, LiveBadge, Loaded,
+        PageHead, RetryPyramid, RichText, ThroughputChart, window_segments,
     },
     format,
     state::{

@@ -20,7 +20,8 @@ pub fn Busiest(
     const MAX_ROWS: usize = 12;
     let rows = Memo::new(move |_| {
         snapshot.with(|s| {
-            let mut rows: Vec<_> = s.integrations.iter().map(|g| (HealthText::of(g, s.at), g.clone())).collect();
+            let mut rows: Vec<_> =
+                s.integrations.iter().map(|g| (HealthText::of(g, s.at), g.clone())).collect();
             rows.sort_by(HealthText::worst_first);
             rows.truncate(MAX_ROWS);
             rows

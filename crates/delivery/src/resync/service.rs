@@ -110,8 +110,8 @@ impl Service for Resyncs {
 
     fn sign(&self) -> Option<&'static str> {
         Some(
-            "exists (select from headgate.resyncs where finished_at is null or is_calling_off) \
-             or exists (select from headgate.jobs where is_held)",
+            "exists (select from headgate.resyncs where finished_at is null or is_cancelling) \
+             or exists (select from headgate.jobs where is_parked)",
         )
     }
 

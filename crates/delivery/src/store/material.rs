@@ -153,7 +153,7 @@ pub(crate) async fn read(
             offset 0
         ) s on true
         left join lateral (
-            select u.integration_id, u.attributes from headgate.unsure_records u
+            select u.integration_id, u.attributes from headgate.uncertain_records u
             where u.integration_id = i.id and u.record_type = g.record_type and u.record_id = g.record_id
             offset 0
         ) u on true
@@ -246,7 +246,7 @@ pub(crate) async fn read_current(
             i.signing_secret_sealed, i.credentials_sealed,
             array_append(i.older_secrets_sealed, i.previous_secret_sealed) as "previous_secrets!: Vec<Option<Vec<u8>>>",
             array_append(i.older_secrets_until, i.previous_secret_until) as "previous_until!: Vec<Option<DateTime<Utc>>>",
-            case when l.held_until > clock_timestamp() then l.held_until end as held_until
+            case when l.quiet_until > clock_timestamp() then l.quiet_until end as held_until
         from headgate.integrations i
         join headgate.lanes l on l.integration_id = i.id
         where i.id = $1

@@ -143,7 +143,7 @@ async fn sync(pool: &PgPool, record: &Record) -> Result<Vec<RecordSync>, Deliver
             coalesce(j.id, d.job_id) as "job_id: JobId", j.status as "status?", j.retry_at as "retry_at?", clock_timestamp() as "now!"
         from headgate.integrations i
         left join headgate.sent_records s on s.integration_id = i.id and s.record_type = $2 and s.record_id = $3
-        left join headgate.unsure_records u on u.integration_id = i.id and u.record_type = $2 and u.record_id = $3
+        left join headgate.uncertain_records u on u.integration_id = i.id and u.record_type = $2 and u.record_id = $3
         left join headgate.jobs j on j.integration_id = i.id and j.deduplication_id = $4
         left join lateral (
             select d.job_id from headgate.dead_letter_jobs d

@@ -131,7 +131,7 @@ pub(crate) async fn record(conn: &mut PgConnection, accepted: &[Accepted<'_>]) -
             group by integration_id, record_type
             having sum(more_in_sync) <> 0
         ), certain as (
-            delete from headgate.unsure_records u using accepted a
+            delete from headgate.uncertain_records u using accepted a
             where u.integration_id = a.integration_id and u.record_type = a.record_type and u.record_id = a.record_id
         ), gone as (
             delete from headgate.sent_records s using accepted a
@@ -241,7 +241,7 @@ pub(crate) async fn record_uncertain(
         with present as materialized (
             select id from headgate.integrations where id = any ($1) order by id for key share
         )
-        insert into headgate.unsure_records as u (integration_id, record_type, record_id, attributes)
+        insert into headgate.uncertain_records as u (integration_id, record_type, record_id, attributes)
         select g.integration_id, g.record_type, g.record_id,
             case when g.attributes is not null then array(select jsonb_array_elements_text(g.attributes)) end
         from unnest($1::uuid[], $2::text[], $3::text[], $4::jsonb[]) with ordinality

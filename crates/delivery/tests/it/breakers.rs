@@ -54,7 +54,7 @@ async fn an_answer_counts_for_what_it_says_about_the_system(pool: PgPool) {
         assert_eq!(breaker(&world, id).await.failures_in_a_row, row, "after {status}");
     }
     running.stop().await;
-    sqlx::query("update headgate.lanes set held_until = null").execute(&world.pool).await.unwrap();
+    sqlx::query("update headgate.lanes set quiet_until = null").execute(&world.pool).await.unwrap();
     // Nothing listens there.
     let dead = json!({"endpoint_url": "http://127.0.0.1:9/"});
     world.patch(id, dead).await;

@@ -35,7 +35,7 @@ async fn an_item_refused_with_others_stays_uncertain_until_its_own_answer(pool: 
     world.run_until(2).await;
     let requests = receiver.rest().await;
     assert_eq!(requests.iter().map(records).collect::<Vec<_>>(), [vec!["1", "2"], vec!["1"]]);
-    let uncertain = "select count(*) from headgate.unsure_records";
+    let uncertain = "select count(*) from headgate.uncertain_records";
     assert_eq!(world.number(uncertain).await, 2, "the first request may have been accepted in part");
     // The item that was not sent is released until after the quiet time, no matter when that is written.
     let quiet = "select count(*) from headgate.jobs j join headgate.waiting w on w.job_id = j.id

@@ -244,7 +244,7 @@ async fn only_the_item_that_is_refused_alone_is_a_dead_letter(pool: PgPool) {
         [7, 4, 3, 2, 1, 1, 1]
     );
     assert_eq!(receiver.max_concurrent(), 1);
-    assert_eq!(world.number("select count(*) from headgate.unsure_records").await, 0, "certainly refused");
+    assert_eq!(world.number("select count(*) from headgate.uncertain_records").await, 0, "certainly refused");
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
@@ -290,7 +290,7 @@ async fn a_429_makes_the_integration_quiet_before_the_next_part_is_sent(pool: Pg
     world.let_time_pass().await;
     world.run_until(3).await;
     let quiet =
-        "select count(*) from headgate.lanes where held_until > clock_timestamp() + interval '900 seconds'";
+        "select count(*) from headgate.lanes where quiet_until > clock_timestamp() + interval '900 seconds'";
     assert_eq!(world.number(quiet).await, 1);
     let tried =
         "select count(*) from headgate.jobs where record_id in ('1', '2') and status = 2 and attempt = 1";

@@ -19,7 +19,7 @@ use crate::{
     support::{Received, Receiver, Reply, Running, World},
 };
 
-const PARKED: &str = "select count(*) from headgate.jobs where is_held";
+const PARKED: &str = "select count(*) from headgate.jobs where is_parked";
 
 async fn pause(world: &World, id: ResyncId) -> Resync {
     let mut transaction = world.pool.begin().await.unwrap();
@@ -279,7 +279,7 @@ async fn a_job_that_cannot_be_parked_or_resumed_stops_no_other(pool: PgPool) {
             raise exception 'rotten' using errcode = '22P02';
         end $$;
         create trigger rot before update on headgate.jobs for each row
-            when (old.id = '{failing}' and old.is_held <> new.is_held) execute function rot();"
+            when (old.id = '{failing}' and old.is_parked <> new.is_parked) execute function rot();"
     );
     let make_it_fail =
         async || sqlx::raw_sql(sqlx::AssertSqlSafe(failure.clone())).execute(&world.pool).await.unwrap();
@@ -318,7 +318,7 @@ async fn a_job_that_cannot_be_cancelled_stops_no_other(pool: PgPool) {
     );
     sqlx::raw_sql(sqlx::AssertSqlSafe(failure)).execute(&world.pool).await.unwrap();
     let left = async || world.number("select count(*) from headgate.jobs where batch_id is not null").await;
-    let is_open = "select count(*) from headgate.resyncs where is_calling_off";
+    let is_open = "select count(*) from headgate.resyncs where is_cancelling";
     cancel(&world, resync).await;
     assert_eq!(get(&world, resync).await.state, ResyncState::Cancelled);
     maintain(&world).await;
@@ -358,7 +358,7 @@ async fn a_job_that_a_producer_has_locked_is_cancelled_once_it_is_unlocked(pool:
     producer.rollback().await.unwrap();
     maintain(&world).await;
     assert_eq!(world.number("select count(*) from headgate.jobs").await, 0);
-    assert_eq!(world.number("select count(*) from headgate.resyncs where is_calling_off").await, 0);
+    assert_eq!(world.number("select count(*) from headgate.resyncs where is_cancelling").await, 0);
 }
 
 /// More jobs than one request parks or cancels, and no leader.
@@ -378,7 +378,7 @@ async fn from_its_commit_on_a_pause_stops_jobs_that_no_leader_has_parked_yet(poo
     pause(&world, resync).await;
     assert_eq!(world.number(PARKED).await, 1_000);
     let running = world.run();
-    world.until("select count(*) = 1040 from headgate.jobs where is_held").await;
+    world.until("select count(*) = 1040 from headgate.jobs where is_parked").await;
     running.stop().await;
     assert!(records(&receiver.rest().await).is_empty());
     resume(&world, resync).await;
@@ -394,11 +394,11 @@ async fn from_its_commit_on_a_cancel_stops_jobs_that_no_leader_has_cancelled_yet
     cancel(&world, resync).await;
     assert_eq!(world.number("select count(*) from headgate.jobs").await, 40);
     let running = world.run();
-    world.until("select count(*) = 40 from headgate.jobs where is_held").await;
+    world.until("select count(*) = 40 from headgate.jobs where is_parked").await;
     running.stop().await;
     maintain(&world).await;
     assert_eq!(world.number("select count(*) from headgate.jobs").await, 0);
-    assert_eq!(world.number("select count(*) from headgate.resyncs where is_calling_off").await, 0);
+    assert_eq!(world.number("select count(*) from headgate.resyncs where is_cancelling").await, 0);
     assert!(receiver.rest().await.is_empty());
 }
 
@@ -412,7 +412,7 @@ async fn a_job_that_fails_after_its_resync_was_cancelled_is_not_retried(pool: Pg
     world.until("select count(*) = 1 from headgate.jobs where status = 2").await;
     maintain(&world).await;
     assert_eq!(world.number("select count(*) from headgate.jobs").await, 0);
-    assert_eq!(world.number("select count(*) from headgate.resyncs where is_calling_off").await, 0);
+    assert_eq!(world.number("select count(*) from headgate.resyncs where is_cancelling").await, 0);
     running.stop().await;
     assert!(receiver.rest().await.is_empty());
 }

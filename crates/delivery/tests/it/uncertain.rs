@@ -54,7 +54,7 @@ async fn a_record_that_may_have_arrived_is_deleted_there_too(pool: PgPool) {
     let last = receiver.rest().await.pop().unwrap();
     assert_eq!(last.method, Method::DELETE);
     assert_eq!(world.newest(rest).await.1.as_deref(), Some("sent"));
-    let uncertain: i64 = sqlx::query_scalar("select count(*) from headgate.unsure_records")
+    let uncertain: i64 = sqlx::query_scalar("select count(*) from headgate.uncertain_records")
         .fetch_one(&world.pool)
         .await
         .unwrap();
@@ -77,7 +77,7 @@ async fn a_refused_change_leaves_nothing_uncertain(pool: PgPool) {
 }
 
 async fn uncertain_records(world: &World) -> Vec<(String, Option<Vec<String>>)> {
-    sqlx::query_as("select record_id, attributes from headgate.unsure_records order by record_id")
+    sqlx::query_as("select record_id, attributes from headgate.uncertain_records order by record_id")
         .fetch_all(&world.pool)
         .await
         .unwrap()

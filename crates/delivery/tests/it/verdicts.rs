@@ -114,7 +114,7 @@ async fn a_429_makes_the_whole_integration_quiet(pool: PgPool) {
     let running = world.run();
     running.until(1).await;
     world.accept([json!({"record_id": "2", "attributes": {"a": 1}})]).await;
-    let quiet: bool = sqlx::query_scalar("select held_until > clock_timestamp() + interval '990 seconds' from headgate.lanes where not is_external")
+    let quiet: bool = sqlx::query_scalar("select quiet_until > clock_timestamp() + interval '990 seconds' from headgate.lanes where not is_external")
         .fetch_one(&world.pool)
         .await
         .unwrap();

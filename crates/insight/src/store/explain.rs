@@ -23,9 +23,9 @@ pub async fn explain(pool: &PgPool, scope: Scope, id: JobId) -> Result<Explanati
     let job = find(&mut transaction, scope, id).await?.ok_or(QueueError::NotFound)?;
     let row = sqlx::query!(
         r#"
-        select clock_timestamp() as "now!", i.state as "state?", coalesce(l.is_external, false) as "is_external!", i.state_reason as "state_reason?", l.held_until as "held_until?",
+        select clock_timestamp() as "now!", i.state as "state?", coalesce(l.is_external, false) as "is_external!", i.state_reason as "state_reason?", l.quiet_until as "quiet_until?",
             coalesce(l.max_concurrency, 0)::bigint as "max_concurrency!",
-            (select max(greatest(r.tat_us, r.hold_until_us)) from headgate.rate_limits r where r.key = any (l.limit_keys)) as next_slot_us,
+            (select max(greatest(r.tat_us, r.quiet_until_us)) from headgate.rate_limits r where r.key = any (l.limit_keys)) as next_slot_us,
             coalesce((select p.n from headgate.processing_counts p where p.integration_id = $1), 0) as "processing!",
             case
                 -- Only external workers take these, and they register nowhere: jobs being processed are the only sign that there is one.
@@ -55,7 +55,7 @@ pub async fn explain(pool: &PgPool, scope: Scope, id: JobId) -> Result<Explanati
             ) + (select count(*) from headgate.jobs j where (j.successor ->> 'id')::uuid = $2) as "ahead!",
             (
                 select r.id from headgate.jobs j join headgate.resyncs r on r.batch_id = j.batch_id
-                where j.id = $2 and j.is_held
+                where j.id = $2 and j.is_parked
             ) as "paused_resync: ResyncId",
             exists (
                 select from headgate.jobs j left join headgate.workers w on w.id = j.worker_id
@@ -97,7 +97,7 @@ pub async fn explain(pool: &PgPool, scope: Scope, id: JobId) -> Result<Explanati
         gathers_until: job.gathers_until,
         retry_at: job.retry_at.map(not_before),
         ahead_of_key: row.ahead_of_key,
-        quiet_until: row.held_until,
+        quiet_until: row.quiet_until,
         next_slot_at: row.next_slot_us.and_then(DateTime::from_timestamp_micros),
         processing: row.processing,
         max_concurrency: row.max_concurrency,

@@ -69,7 +69,7 @@ fn kind(table: &str) -> KeptKind {
         "finished_jobs" => KeptKind::FinishedJobs,
         "job_attempts" => KeptKind::Attempts,
         name if name.starts_with("dead_letter") => KeptKind::DeadLetters,
-        "records" | "sent_records" | "unsure_records" => KeptKind::Records,
+        "records" | "sent_records" | "uncertain_records" => KeptKind::Records,
         "resyncs" | "batches" | "batch_deltas" => KeptKind::Resyncs,
         "operations" | "operation_jobs" | "deletions" => KeptKind::Operations,
         "audit_log" => KeptKind::AuditLog,

@@ -210,10 +210,10 @@ async fn delete_rows(
             ))
             returning 1
         ), uncertain as (
-            delete from headgate.unsure_records where ctid = any (array(
+            delete from headgate.uncertain_records where ctid = any (array(
                 select x.place from unnest($1::uuid[]) o (id)
                 cross join lateral (
-                    select ctid as place from headgate.unsure_records where integration_id = o.id limit $3
+                    select ctid as place from headgate.uncertain_records where integration_id = o.id limit $3
                 ) x
                 limit $3
             ))

@@ -107,7 +107,7 @@ pub async fn set_quiet(
             for update
         )
         update headgate.rate_limits r
-        set hold_until_us = greatest(r.hold_until_us, (extract(epoch from clock_timestamp()) * 1000000)::bigint + $2)
+        set quiet_until_us = greatest(r.quiet_until_us, (extract(epoch from clock_timestamp()) * 1000000)::bigint + $2)
         from rows
         where r.key = rows.key
         "#,
@@ -119,7 +119,7 @@ pub async fn set_quiet(
     sqlx::query!(
         r#"
         update headgate.lanes
-        set held_until = greatest(held_until, clock_timestamp() + $2 * interval '1 microsecond')
+        set quiet_until = greatest(quiet_until, clock_timestamp() + $2 * interval '1 microsecond')
         where integration_id = $1
         "#,
         integration_id.0,

@@ -5,11 +5,11 @@ with due as materialized (
     order by w.due_at, w.job_id
     for update skip locked
 ), found as materialized (
-    select d.entry, d.job_id, j.integration_id, j.rank, j.created_at, j.status, j.is_held, j.run_at,
-        coalesce(j.status = 0 and j.gathers_until is not null and not j.is_held and j.run_at > clock_timestamp(), false) as gathers
+    select d.entry, d.job_id, j.integration_id, j.rank, j.created_at, j.status, j.is_parked, j.run_at,
+        coalesce(j.status = 0 and j.gathers_until is not null and not j.is_parked and j.run_at > clock_timestamp(), false) as gathers
     from due d
     left join lateral (
-        select j.id, j.integration_id, j.rank, j.created_at, j.status, j.is_held, j.run_at, j.gathers_until
+        select j.id, j.integration_id, j.rank, j.created_at, j.status, j.is_parked, j.run_at, j.gathers_until
         from headgate.jobs j where j.id = d.job_id
         for update skip locked offset 0
     ) j on true
@@ -20,10 +20,10 @@ with due as materialized (
 ), gone as materialized (
     delete from headgate.waiting w using found f
     where w.ctid = f.entry and not f.gathers
-    returning w.job_id, f.integration_id, f.rank, f.created_at, f.status, f.is_held
+    returning w.job_id, f.integration_id, f.rank, f.created_at, f.status, f.is_parked
 ), promoted as (
     insert into headgate.ready (integration_id, rank, created_at, job_id)
-    select integration_id, rank, created_at, job_id from gone where status <> 1 and not is_held
+    select integration_id, rank, created_at, job_id from gone where status <> 1 and not is_parked
     on conflict do nothing
 )
 select count(*)::int as "count!" from gone

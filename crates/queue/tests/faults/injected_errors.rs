@@ -16,7 +16,7 @@ use sqlx::Executor as _;
 const LOOPS: [(&str, &str, &str); 12] = [
     ("claims", "claim_batches", "insert"),
     ("results", "finished_jobs", "insert"),
-    ("attempts_and_the_sweep", "job_attempts", "insert"),
+    ("attempts_and_recovery", "job_attempts", "insert"),
     ("heartbeats", "workers", "update"),
     ("tidied_claims", "claim_batches", "delete"),
     ("promotion", "waiting", "delete"),

@@ -31,7 +31,11 @@ async fn a_leader_paused_beyond_its_lease_writes_nothing_and_steps_down() {
         .fetch_all(&database.pool)
         .await
         .unwrap();
-    assert_eq!(terms.len(), 2, "one leader per term, and the paused one did not lead again meanwhile: {terms:?}");
+    assert_eq!(
+        terms.len(),
+        2,
+        "one leader per term, and the paused one did not lead again meanwhile: {terms:?}"
+    );
     assert_ne!(terms[0].1, terms[1].1);
     let late = database
         .number(

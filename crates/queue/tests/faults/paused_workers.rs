@@ -68,7 +68,7 @@ async fn a_process_paused_beyond_its_lease_sends_nothing_before_a_heartbeat_is_a
     database.until_at_least(AT_THE_GATE, 1).await;
     children.pause(0, &database).await;
     database.until_at_least(ENDED, 1).await;
-    assert_eq!(world.sweep().await.returned, 1, "another process may send it by now");
+    assert_eq!(world.recover().await.returned, 1, "another process may send it by now");
     // It continues where it was paused, and its heartbeat gets no answer.
     let mut heartbeat_lock = database.pool.begin().await.unwrap();
     sqlx::query("lock table headgate.workers in share mode").execute(&mut *heartbeat_lock).await.unwrap();

@@ -47,7 +47,6 @@ fn deep(levels: usize) -> Value {
     (0..levels).fold(json!(1), |value, _| json!([value]))
 }
 
-
 struct PanicsOnDrop;
 impl Drop for PanicsOnDrop {
     fn drop(&mut self) {
@@ -64,15 +63,15 @@ struct HostileHandler {
 impl AttemptHandler for HostileHandler {
     async fn run(&self, job: &LeasedJob) -> Outcome {
         match job.job_type.as_str() {
-            "foul result" => completed(json!({ hostile_text(): hostile_text() })),
+            "hostile result" => completed(json!({ hostile_text(): hostile_text() })),
             "deep result" => completed(deep(500)),
             "huge result" => completed(json!("x".repeat(2_000_000))),
-            "foul failure" => failed(Verdict::Retry {
+            "hostile failure" => failed(Verdict::Retry {
                 kind: ErrorKind::Retryable,
                 at_least: Some(Duration::MAX),
                 quiets_integration: false,
             }),
-            "foul refusal" => failed(Verdict::GiveUp { pauses_integration: false }),
+            "hostile refusal" => failed(Verdict::GiveUp { pauses_integration: false }),
             "panics" => panic!("{}", hostile_text()),
             "panics with a number" => std::panic::panic_any(42),
             "panics when it is stopped" => {
@@ -107,11 +106,11 @@ async fn whatever_a_handler_does_wrong_ends_its_own_job_only() {
     let world = database.world().await;
     let lane = world.lane().await;
     let expected = [
-        ("foul result", JobStatus::Completed, None),
+        ("hostile result", JobStatus::Completed, None),
         ("deep result", JobStatus::Completed, None),
         ("huge result", JobStatus::Completed, None),
-        ("foul failure", JobStatus::Failed, Some(ErrorKind::RetriesExceeded)),
-        ("foul refusal", JobStatus::Failed, Some(ErrorKind::NotRetryable)),
+        ("hostile failure", JobStatus::Failed, Some(ErrorKind::RetriesExceeded)),
+        ("hostile refusal", JobStatus::Failed, Some(ErrorKind::NotRetryable)),
         ("panics", JobStatus::Failed, Some(ErrorKind::RetriesExceeded)),
         ("panics with a number", JobStatus::Failed, Some(ErrorKind::RetriesExceeded)),
         ("panics when it is stopped", JobStatus::Failed, Some(ErrorKind::RetriesExceeded)),
@@ -154,7 +153,11 @@ async fn a_handler_that_blocks_its_thread_times_out_and_its_late_result_is_dropp
     database.until_at_least("select count(*) from headgate.finished_jobs", 55).await;
     engine.shutdown().await;
     let found = world.get(id).await;
-    assert_eq!((found.job.status, found.attempts.len()), (JobStatus::Failed, 1), "its late result is dropped");
+    assert_eq!(
+        (found.job.status, found.attempts.len()),
+        (JobStatus::Failed, 1),
+        "its late result is dropped"
+    );
     assert_eq!(found.attempts[0].error_kind, Some(ErrorKind::Timeout));
     world.must_be_sound().await;
     database.drop().await;

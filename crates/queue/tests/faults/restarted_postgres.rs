@@ -21,7 +21,7 @@ async fn nothing_is_lost_when_postgres_crashes_and_comes_back() {
             database.until_at_least("select count(*) from attempts_seen", seen).await;
             cluster.stop_immediately();
             if round == 2 {
-                // Longer than a lease: running jobs are recovered and begin again. There is no event to wait for: it is the lease that has to run out.
+                // Longer than a lease: running jobs are recovered and begin again. There is no event to wait for, because the lease has to run out.
                 tokio::time::sleep(children.options().heartbeat * 4).await;
             }
             cluster.start_server();

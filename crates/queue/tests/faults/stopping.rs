@@ -185,7 +185,7 @@ async fn a_handler_that_blocks_its_thread_does_not_delay_shutdown_and_its_job_is
         JobStatus::Processing,
         "it still runs: no other worker may begin it yet"
     );
-    assert_eq!(world.sweep().await.returned, 1, "its process has signed off");
+    assert_eq!(world.recover().await.returned, 1, "its process has signed off");
     unblock.send(()).unwrap();
     let job = world.get(id).await;
     assert_eq!((job.job.status, job.job.attempt, job.attempts.len()), (JobStatus::Pending, 0, 1));

@@ -97,12 +97,16 @@ async fn the_watchdog_releases_the_lease_when_the_runtime_is_stuck() {
     database
         .until_at_least("select count(*) from headgate.workers where lease_until < clock_timestamp()", 1)
         .await;
-    let recovered = world.sweep().await;
+    let recovered = world.recover().await;
     assert_eq!((recovered.returned, recovered.dead), (1, 0), "others get the job");
     go_on.send(()).unwrap();
     stop.cancel();
     engine.join().unwrap();
-    assert_eq!(database.number("select count(*) from headgate.finished_jobs").await, 0, "the late result is refused");
+    assert_eq!(
+        database.number("select count(*) from headgate.finished_jobs").await,
+        0,
+        "the late result is refused"
+    );
     world.must_be_sound().await;
     database.drop().await;
 }

@@ -1,6 +1,6 @@
 //! A worker process: an engine and maintenance, as the program runs them, with a handler that records what it does.
 
-use crate::support::{WORKER_OPTIONS, WorkerOptions, Recorder};
+use crate::support::{Recorder, WORKER_OPTIONS, WorkerOptions};
 use async_trait::async_trait;
 use queue::{
     EngineConfig, QueueError,

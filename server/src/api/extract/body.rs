@@ -5,7 +5,7 @@ use super::json::parse_document;
 use crate::{
     api::problem::Problem,
     middleware::{
-        client_body::{TooSlow, announced},
+        client_body::{TooSlow, content_length},
         request_memory::{RequestMemory, Share},
     },
 };
@@ -30,7 +30,7 @@ const FORM_BYTES_PER_BYTE: usize = 30;
 /// 413 beyond 16 MB, 408 when it came too slowly, 400 when it was cut off, 503 while other requests use the memory.
 pub async fn read_body(request: Request) -> Result<Bytes, Problem> {
     let share = share(&request);
-    let length = announced(request.headers()).min(MAX_REQUEST_BYTES);
+    let length = content_length(request.headers()).min(MAX_REQUEST_BYTES);
     let has_room = |bytes| if share.grow_to(bytes) { Ok(()) } else { Err(Problem::no_room()) };
     has_room(length)?;
     let mut body = Vec::with_capacity(length);

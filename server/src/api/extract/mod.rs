@@ -20,5 +20,5 @@ pub use if_match::IfMatch;
 pub use json::{Json, OptionalJson, media_type, typed};
 pub use many::{Many, OneOrMany};
 pub use path::{Id, RecordPath};
-pub use query::{ListQuery, NoFilter, PageParams, Pages, Query, MAX_VALUE_CHARS};
+pub use query::{ListQuery, MAX_VALUE_CHARS, NoFilter, PageParams, Pages, Query};
 pub use trace::Trace;

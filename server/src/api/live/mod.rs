@@ -110,7 +110,8 @@ async fn live(
 }
 
 fn answer(events: impl Stream<Item = Result<Event, Infallible>> + Send + 'static) -> Response {
-    let mut response = Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE_INTERVAL)).into_response();
+    let mut response =
+        Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE_INTERVAL)).into_response();
     // Nginx would buffer the answer until it ends, and show nothing.
     let headers = response.headers_mut();
     headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
@@ -171,7 +172,9 @@ impl Viewer {
             Some((since, changes)) if self.wants_changes && is_whole && self.sent_at == Some(*since) => {
                 ("changes", Arc::clone(changes))
             }
-            _ if self.sent_at.is_some_and(|sent_at| snapshot.at - sent_at < MIN_SNAPSHOT_INTERVAL) => return None,
+            _ if self.sent_at.is_some_and(|sent_at| snapshot.at - sent_at < MIN_SNAPSHOT_INTERVAL) => {
+                return None;
+            }
             _ if is_whole => ("snapshot", Arc::clone(&state.json)),
             _ => ("snapshot", state.part(self.scope, self.integration_id)?),
         };

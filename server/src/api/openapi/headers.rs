@@ -6,10 +6,10 @@ use utoipa::openapi::{
     path::{Operation, Parameter, PathItem},
 };
 
-const ETAG: &str = "The version: send it as `If-Match` with a change or a deletion that is based on this answer.";
+const ETAG: &str =
+    "The version: send it as `If-Match` with a change or a deletion that is based on this answer.";
 const RETRY_AFTER: &str = "Seconds to wait before sending the request again (RFC 9110, 10.2.3).";
-const REPLAYED: &str =
-    "`true`: this is the stored answer of the first call with this `Idempotency-Key`; absent on the first call.";
+const REPLAYED: &str = "`true`: this is the stored answer of the first call with this `Idempotency-Key`; absent on the first call.";
 const BEHIND: &str = "Seconds by which the replica that lists are read from is behind; absent up to 2.";
 
 /// Adds the headers to the answers of a path. `makes_changeable`: what POST creates here can be changed by PATCH.

@@ -7,7 +7,7 @@ mod limits;
 
 use crate::{
     api::problem::{CONTENT_TYPE, Document},
-    middleware::WITHOUT_KEY,
+    middleware::KEYLESS_PATH,
     state::AppState,
 };
 use axum::Router;
@@ -166,7 +166,7 @@ fn complete(path: &str, item: &mut PathItem) {
                 parameters.push(RefOr::T(path_parameter(name)));
             }
         }
-        if is_post && path != WITHOUT_KEY {
+        if is_post && path != KEYLESS_PATH {
             parameters.push(RefOr::T(idempotency_key()));
         }
         limits::narrow(path, parameters);

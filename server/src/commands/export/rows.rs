@@ -66,7 +66,8 @@ async fn dead_letters(
     };
     let mut page = PageRequest { limit: MAX_LIMIT, after: None };
     loop {
-        let found = insight::store::dead_letters::list(&delivery.pool, selection.scope, &filter, page).await?;
+        let found =
+            insight::store::dead_letters::list(&delivery.pool, selection.scope, &filter, page).await?;
         for dead_letter in &found.items {
             out.row(dead_letter, &DEAD_LETTERS)?;
         }
@@ -77,9 +78,14 @@ async fn dead_letters(
     }
 }
 
-async fn records(delivery: &Delivery, selection: &Selection, out: &mut Writer<impl Write>) -> anyhow::Result<()> {
+async fn records(
+    delivery: &Delivery,
+    selection: &Selection,
+    out: &mut Writer<impl Write>,
+) -> anyhow::Result<()> {
     out.names(&RECORDS)?;
-    let mut filter = RecordFilter { app_id: selection.scope.app_id(), record_type: selection.record_type.clone() };
+    let mut filter =
+        RecordFilter { app_id: selection.scope.app_id(), record_type: selection.record_type.clone() };
     let mut types = None;
     if let Some(id) = selection.integration {
         let integration = delivery.integration(selection.scope, id).await?;
@@ -114,7 +120,11 @@ async fn records_of(
     }
 }
 
-async fn sent(delivery: &Delivery, selection: &Selection, out: &mut Writer<impl Write>) -> anyhow::Result<()> {
+async fn sent(
+    delivery: &Delivery,
+    selection: &Selection,
+    out: &mut Writer<impl Write>,
+) -> anyhow::Result<()> {
     out.names(&SENT)?;
     if let Some(id) = selection.integration {
         let integration = delivery.integration(selection.scope, id).await?;

@@ -112,7 +112,7 @@ pub(crate) async fn scan(
             end as "is_wanted!"
         from scanned r
         left join headgate.sent_records s on s.integration_id = $7 and s.record_type = r.record_type and s.record_id = r.record_id
-        left join headgate.unsure_records u on u.integration_id = $7 and u.record_type = r.record_type and u.record_id = r.record_id
+        left join headgate.uncertain_records u on u.integration_id = $7 and u.record_type = r.record_type and u.record_id = r.record_id
         order by r.record_type, r.record_id
         "#,
         resync.app_id as AppId,

@@ -144,7 +144,7 @@ pub(crate) async fn unfinished(pool: &PgPool) -> Result<Vec<Unfinished>, sqlx::E
     let rows = sqlx::query!(
         r#"
         select id as "id: ResyncId", batch_id as "batch_id: BatchId", state from headgate.resyncs
-        where finished_at is null or is_calling_off
+        where finished_at is null or is_cancelling
         order by id
         "#,
     )

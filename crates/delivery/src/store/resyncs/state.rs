@@ -65,7 +65,7 @@ pub(crate) async fn set_state(
         r#"
         with updated as (
             update headgate.resyncs
-            set state = $2, finished_at = case when $3 then clock_timestamp() end, is_calling_off = $3
+            set state = $2, finished_at = case when $3 then clock_timestamp() end, is_cancelling = $3
             where id = $1
             returning batch_id
         )
@@ -113,8 +113,8 @@ pub(crate) async fn finish_cancelling(conn: &mut PgConnection, id: ResyncId) -> 
     sqlx::query!(
         r#"
         with done as (
-            update headgate.resyncs r set is_calling_off = false
-            where r.id = $1 and r.is_calling_off
+            update headgate.resyncs r set is_cancelling = false
+            where r.id = $1 and r.is_cancelling
                 -- Not `exists`: the planner may turn that into a join that reads all jobs.
                 and (select j.id from headgate.jobs j where j.batch_id = r.batch_id limit 1) is null
             returning r.batch_id

@@ -57,8 +57,8 @@ pub async fn list(
                 when c.now_us < r.window_started_us + 2 * r.per_seconds * 1000000::bigint then r.used
                 else 0
             end) as "used!",
-            to_timestamp(greatest(r.tat_us, r.hold_until_us) / 1000000.0) as "next_free_at!",
-            case when l.held_until > clock_timestamp() then l.held_until end as held_until
+            to_timestamp(greatest(r.tat_us, r.quiet_until_us) / 1000000.0) as "next_free_at!",
+            case when l.quiet_until > clock_timestamp() then l.quiet_until end as held_until
         from headgate.integrations i
         join headgate.apps a on a.id = i.app_id
         join headgate.lanes l on l.integration_id = i.id

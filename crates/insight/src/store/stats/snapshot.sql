@@ -38,7 +38,7 @@ select statement_timestamp() as "at!", i.id as "integration_id: IntegrationId", 
     coalesce(p.delivered, 0) as "delivered!", coalesce(p.failed, 0) as "failed!", coalesce(p.ended, 0) as "ended!",
     case when o.oldest_at is not null then greatest(extract(epoch from statement_timestamp() - o.oldest_at)::bigint, 0) end
         as oldest_pending_age_seconds,
-    case when l.held_until > statement_timestamp() then l.held_until end as held_until,
+    case when l.quiet_until > statement_timestamp() then l.quiet_until end as held_until,
     t.requests as "limit_requests?", t.per_seconds as "limit_per_seconds?", t.emission_us as "limit_emission_us?", t.used as "limit_used?",
     m.last_success_at as "last_success_at?", m.error_at as "error_at?", m.error_message as "error_message?", m.error_status as "error_status?"
 from headgate.integrations i

@@ -37,7 +37,7 @@ with locked as materialized (
         serialize_key = l.successor ->> 'serialize_key',
         batch_id = (l.successor ->> 'batch_id')::uuid,
         is_full = (l.successor ->> 'is_full')::boolean,
-        follows_batch = (l.successor ->> 'follows_batch')::boolean, is_held = false,
+        follows_batch = (l.successor ->> 'follows_batch')::boolean, is_parked = false,
         folded = (l.successor ->> 'folded')::int, twins = headgate.twins_of(l.successor),
         correlation_ids = headgate.correlation_ids_of(l.successor), earlier_correlations = (l.successor ->> 'earlier_correlations')::int,
         traceparent = l.successor ->> 'traceparent', gathers_until = (l.successor ->> 'gathers_until')::timestamptz,
@@ -99,7 +99,7 @@ with locked as materialized (
 ), uncertain as (
     -- The job's row, which recorded that something may have arrived, is gone. (With a successor the row stays; a deleted integration needs no
     -- record of it.)
-    insert into headgate.unsure_records as u (integration_id, record_type, record_id, attributes)
+    insert into headgate.uncertain_records as u (integration_id, record_type, record_id, attributes)
     select distinct l.integration_id, l.record_type, l.record_id, null::text[]
     from locked l join present p on p.id = l.integration_id
     where l.successor is null and l.record_id is not null and l.may_have_arrived

@@ -221,16 +221,16 @@ with recursive woken as materialized (
 ), tried as materialized (
     -- The job's row is the lock, here and wherever an entry is taken out. It is not waited for: a job that is just being folded into or cancelled is
     -- skipped, so that the claim is part of no deadlock.
-    select c.entry, c.is_limited, c.is_probe, j.status, j.due_at, j.is_held, j.id, c.integration_id, c.job_id
+    select c.entry, c.is_limited, c.is_probe, j.status, j.due_at, j.is_parked, j.id, c.integration_id, c.job_id
     from candidates c
     left join lateral (
         select j.id, j.status, case when j.status = 2 then j.retry_at else j.run_at end as due_at,
             -- Its batch may have been paused a moment ago: no job of it begins from then on.
-            j.is_held or case
+            j.is_parked or case
                 when j.follows_batch and j.successor is null
                     then coalesce((select b.is_paused from headgate.batches b where b.id = j.batch_id), false)
                 else false
-            end as is_held
+            end as is_parked
         from headgate.jobs j where j.id = c.job_id
         for update skip locked offset 0
     ) j on true
@@ -238,7 +238,7 @@ with recursive woken as materialized (
     -- For locked jobs that were skipped, the lane gives as many later ones: otherwise a lane whose first job a producer keeps locked would give
     -- nothing to claims that want one job of it. They are searched not far behind, because each try costs a row, some 4 us of everybody's turn; but
     -- further behind where all tried jobs are locked, or a producer that has a lane's first hundred locked would stop the lane.
-    select s.entry, m.is_limited, m.is_probe, s.status, s.due_at, s.is_held
+    select s.entry, m.is_limited, m.is_probe, s.status, s.due_at, s.is_parked
     from (
         select h.*, case when h.is_all_locked then 1024 / count(*) filter (where h.is_all_locked) over () else 0 end as reach
         from (
@@ -250,7 +250,7 @@ with recursive woken as materialized (
         where h.n > 0
     ) m
     cross join lateral (
-        select r.entry, j.status, j.due_at, j.is_held
+        select r.entry, j.status, j.due_at, j.is_parked
         from (
             select r.ctid as entry, r.job_id from headgate.ready r
             where r.integration_id = m.integration_id and r.ctid <> all (array(select c.entry from candidates c))
@@ -259,26 +259,26 @@ with recursive woken as materialized (
         ) r
         cross join lateral (
             select j.status, case when j.status = 2 then j.retry_at else j.run_at end as due_at,
-                j.is_held or case
+                j.is_parked or case
                     when j.follows_batch and j.successor is null
                         then coalesce((select b.is_paused from headgate.batches b where b.id = j.batch_id), false)
                     else false
-                end as is_held
+                end as is_parked
             from headgate.jobs j where j.id = r.job_id
             for update skip locked offset 0
         ) j
         limit m.n
     ) s
 ), locked as materialized (
-    select l.entry, l.is_limited, l.is_probe, l.status, l.due_at, l.is_held,
+    select l.entry, l.is_limited, l.is_probe, l.status, l.due_at, l.is_parked,
         -- Evaluated once: a job that becomes due meanwhile is either claimed or put back, never neither.
-        (l.status = 0 or l.due_at <= clock_timestamp()) and not l.is_held as is_due
+        (l.status = 0 or l.due_at <= clock_timestamp()) and not l.is_parked as is_due
     from (
-        select t.entry, t.is_limited, t.is_probe, t.status, t.due_at, t.is_held from tried t
+        select t.entry, t.is_limited, t.is_probe, t.status, t.due_at, t.is_parked from tried t
         -- An entry without a job is deleted.
         where t.id is not null or (select k.id from headgate.jobs k where k.id = t.job_id) is null
         union all
-        select r.entry, r.is_limited, r.is_probe, r.status, r.due_at, r.is_held from replacements r
+        select r.entry, r.is_limited, r.is_probe, r.status, r.due_at, r.is_parked from replacements r
     ) l
 ), examined as (
     select c.integration_id, true as is_served, false as is_idle, false as is_empty, false as is_woken from candidates c

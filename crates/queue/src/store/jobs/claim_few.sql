@@ -56,18 +56,18 @@ with few as materialized (
 ), chosen as materialized (
     select r.* from rooms r where r.room > 0 and (select is_decided from answer)
 ), locked as materialized (
-    select f.entry, c.is_limited, c.is_probe, j.status, j.due_at, j.is_held,
-        (j.status = 0 or j.due_at <= clock_timestamp()) and not j.is_held as is_due
+    select f.entry, c.is_limited, c.is_probe, j.status, j.due_at, j.is_parked,
+        (j.status = 0 or j.due_at <= clock_timestamp()) and not j.is_parked as is_due
     from chosen c
     join few f on f.integration_id = c.integration_id
     left join lateral (
         select j.id, j.status, case when j.status = 2 then j.retry_at else j.run_at end as due_at,
             -- As in `claim.sql`.
-            j.is_held or case
+            j.is_parked or case
                 when j.follows_batch and j.successor is null
                     then coalesce((select b.is_paused from headgate.batches b where b.id = j.batch_id), false)
                 else false
-            end as is_held
+            end as is_parked
         from headgate.jobs j where j.id = f.job_id
         for update skip locked offset 0
     ) j on true

@@ -7,7 +7,7 @@
     delete from headgate.ready r
     using locked c
     where r.ctid = c.entry
-    returning r.job_id, c.status, c.is_due, c.is_held, c.due_at, r.integration_id, c.is_limited, c.is_probe
+    returning r.job_id, c.status, c.is_due, c.is_parked, c.due_at, r.integration_id, c.is_limited, c.is_probe
 ), claimed as materialized (
     -- By an array, not by a join: with statistics that say there is one job, the join began by reading all of them.
     update headgate.jobs j
@@ -27,12 +27,12 @@
     -- An entry that a race (or a clock set back) put into `ready` before its time: the job goes back to `waiting`.
     insert into headgate.waiting (due_at, job_id, integration_id)
     select t.due_at, t.job_id, t.integration_id from taken t
-    where t.status = 2 and not t.is_due and not t.is_held
+    where t.status = 2 and not t.is_due and not t.is_parked
     on conflict (job_id) do nothing
 ), parked as (
     -- Jobs of a paused batch have no entry until they are resumed.
-    update headgate.jobs j set is_held = true
-    where j.id = any (array(select t.job_id from taken t where t.status <> 1 and t.is_held))
+    update headgate.jobs j set is_parked = true
+    where j.id = any (array(select t.job_id from taken t where t.status <> 1 and t.is_parked))
 ), counted as (
     -- A job whose attempts were 0 was pending, any other was to be retried.
     insert into headgate.job_count_deltas (integration_id, status, attempt, n)

@@ -190,16 +190,16 @@ async fn find_next_work_on(
                 (
                     -- A claim takes jobs whose rate slot comes within half a second.
                     select min(greatest(
-                        l.held_until,
+                        l.quiet_until,
                         (
-                            select to_timestamp(max(greatest(x.tat_us, x.hold_until_us)) / 1000000.0) - interval '490 milliseconds'
+                            select to_timestamp(max(greatest(x.tat_us, x.quiet_until_us)) / 1000000.0) - interval '490 milliseconds'
                             from headgate.rate_limits x where x.key = any (l.limit_keys)
                         )
                     ))
                     from headgate.lanes l
                     where l.is_open and not l.is_external and not l.is_asleep and l.breaker_cap is distinct from 0
                         and coalesce(l.served_by, '') = coalesce($3, '')
-                        and (l.held_until > clock_timestamp() or l.limit_keys <> '{}')
+                        and (l.quiet_until > clock_timestamp() or l.limit_keys <> '{}')
                         and (select r.job_id from headgate.ready r where r.integration_id = l.integration_id limit 1) is not null
                 )
             ) - clock_timestamp()) * 1000)::float8 as wake_in_ms

@@ -169,7 +169,7 @@ pub async fn enqueue(
     if !sooner.is_empty() {
         bring_forward(connection, &sooner).await?;
     }
-    let parked: Vec<JobId> = folded.iter().filter(|row| row.is_held).map(|row| row.row_id).collect();
+    let parked: Vec<JobId> = folded.iter().filter(|row| row.is_parked).map(|row| row.row_id).collect();
     if !parked.is_empty() {
         park::resume(connection, &parked).await?;
     }
@@ -308,7 +308,7 @@ struct Folded {
     /// Whether that time is still to come.
     is_later: bool,
     /// Whether it was parked with its batch: with a new change it no longer is.
-    is_held: bool,
+    is_parked: bool,
 }
 
 async fn store(connection: &mut PgConnection, rows: &[Row<'_>]) -> Result<Vec<Folded>, QueueError> {

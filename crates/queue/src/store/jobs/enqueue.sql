@@ -166,7 +166,7 @@ with moment as materialized (
                 'max_attempts', excluded.max_attempts, 'timeout_ms', excluded.timeout_ms
             )
         end
-    returning j.id, j.integration_id, j.deduplication_id, j.serialize_key, j.rank, j.previous_rank, j.status, j.is_held, j.run_at, j.created_at,
+    returning j.id, j.integration_id, j.deduplication_id, j.serialize_key, j.rank, j.previous_rank, j.status, j.is_parked, j.run_at, j.created_at,
         j.previous_rank is null as is_new,
         j.successor is not null and not j.successor ? 'is_joined' as is_new_successor,
         -- Evaluated once: otherwise the clock could move on between two steps, and a job would get neither entry.
@@ -207,7 +207,7 @@ with moment as materialized (
 select coalesce(s.successor_id, s.id) as "id!: JobId", s.integration_id as "integration_id!: IntegrationId", s.deduplication_id,
     s.id as "row_id!: JobId",
     (s.successor_id is null and s.status <> 1 and s.rank < s.previous_rank) as "is_more_urgent!",
-    s.is_held as "is_held!",
+    s.is_parked as "is_parked!",
     -- Only of a row that may wait for a time. The caller finds out whether that is the time it asked for.
     case when s.successor_id is null and s.status = 0 then s.run_at end as run_at,
     s.run_at >= m.now as "is_later!"

@@ -84,7 +84,7 @@ with given as materialized (
         serialize_key = a.successor ->> 'serialize_key',
         batch_id = (a.successor ->> 'batch_id')::uuid,
         is_full = (a.successor ->> 'is_full')::boolean,
-        follows_batch = (a.successor ->> 'follows_batch')::boolean, is_held = false,
+        follows_batch = (a.successor ->> 'follows_batch')::boolean, is_parked = false,
         folded = (a.successor ->> 'folded')::int, twins = headgate.twins_of(a.successor),
         correlation_ids = headgate.correlation_ids_of(a.successor), earlier_correlations = (a.successor ->> 'earlier_correlations')::int,
         traceparent = a.successor ->> 'traceparent', gathers_until = (a.successor ->> 'gathers_until')::timestamptz,
@@ -101,7 +101,7 @@ with given as materialized (
     set status = case when a.action = 2 or a.attempt > 1 then 2 else 0 end,
         attempt = case when a.action = 2 then a.attempt else a.attempt - 1 end,
         retry_at = case when a.action = 2 or a.attempt > 1 then a.due_at end,
-        assignment_id = null, worker_id = null, lease_until = null, is_held = a.is_to_be_parked,
+        assignment_id = null, worker_id = null, lease_until = null, is_parked = a.is_to_be_parked,
         lost_leases = case when a.action = 2 then 0 else j.lost_leases end,
         may_have_arrived = j.may_have_arrived or a.is_uncertain,
         error_kind = case when a.action = 2 then a.error_kind else j.error_kind end,
@@ -182,7 +182,7 @@ with given as materialized (
 ), uncertain as (
     -- The job's row, which recorded that something may have arrived, is gone, and a later job of the record must know it. (With a successor the row
     -- stays.)
-    insert into headgate.unsure_records as u (integration_id, record_type, record_id, attributes)
+    insert into headgate.uncertain_records as u (integration_id, record_type, record_id, attributes)
     select distinct a.integration_id, a.record_type, a.record_id, null::text[]
     from applied a join present p on p.id = a.integration_id
     where a.action = 4 and a.successor is null and a.record_id is not null and (a.may_have_arrived or a.is_uncertain)

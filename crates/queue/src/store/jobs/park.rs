@@ -1,6 +1,6 @@
 //! Parking the jobs of a paused batch, and resuming them.
 //!
-//! A parked job (`is_held`) is live and keeps its status, but has no entry in `ready` or `waiting`: nothing finds it until it is resumed. The
+//! A parked job (`is_parked`) is live and keeps its status, but has no entry in `ready` or `waiting`: nothing finds it until it is resumed. The
 //! batch's row says whether it is paused; a claim parks jobs of a paused batch that it comes across. The functions here follow the row portion by
 //! portion, can be called any number of times, and may be interrupted anywhere. A job without `follows_batch` (a live change was folded into
 //! it, or somebody requeued it) is not parked.
@@ -38,7 +38,7 @@ pub(crate) async fn jobs_to_park(
     let ids = sqlx::query_scalar!(
         r#"
         select j.id as "id: JobId" from headgate.jobs j
-        where j.batch_id = $1 and j.follows_batch and not j.is_held and j.status <> 1 and j.successor is null and j.id <> all ($3)
+        where j.batch_id = $1 and j.follows_batch and not j.is_parked and j.status <> 1 and j.successor is null and j.id <> all ($3)
             and exists (select 1 from headgate.batches b where b.id = $1 and b.is_paused)
         order by j.id
         limit $2
@@ -95,7 +95,7 @@ pub(crate) async fn jobs_to_resume(
     let ids = sqlx::query_scalar!(
         r#"
         select j.id as "id: JobId" from headgate.jobs j
-        where j.batch_id = $1 and j.is_held and j.id <> all ($3)
+        where j.batch_id = $1 and j.is_parked and j.id <> all ($3)
             and not exists (select 1 from headgate.batches b where b.id = $1 and b.is_paused)
         order by j.id
         limit $2
@@ -126,7 +126,7 @@ pub(crate) async fn resume_these(
         from unnest($2::uuid[]) as g (id)
         cross join lateral (
             select j.id from headgate.jobs j
-            where j.id = g.id and j.batch_id = $1 and j.is_held
+            where j.id = g.id and j.batch_id = $1 and j.is_parked
                 and not exists (select 1 from headgate.batches b where b.id = $1 and b.is_paused)
             for update of j skip locked offset 0
         ) j
@@ -146,11 +146,11 @@ pub async fn batches_to_resume(pool: &PgPool) -> Result<Vec<BatchId>, QueueError
     let batches = sqlx::query_scalar!(
         r#"
         with recursive with_parked (batch_id) as (
-            (select j.batch_id from headgate.jobs j where j.is_held order by j.batch_id limit 1)
+            (select j.batch_id from headgate.jobs j where j.is_parked order by j.batch_id limit 1)
             union all
             select (
                 select j.batch_id from headgate.jobs j
-                where j.is_held and j.batch_id > p.batch_id
+                where j.is_parked and j.batch_id > p.batch_id
                 order by j.batch_id limit 1
             )
             from with_parked p where p.batch_id is not null
@@ -202,17 +202,17 @@ async fn unpark(
         r#"
         with wanted as materialized (
             select j.id from headgate.jobs j
-            where j.id = any ($1) and j.is_held and ($2::uuid is null or j.app_id = $2)
+            where j.id = any ($1) and j.is_parked and ($2::uuid is null or j.app_id = $2)
             order by j.integration_id, j.deduplication_id collate "C" nulls last, j.id
         ), found as materialized (
             select j.id
             from wanted w
             cross join lateral (
-                select j.id from headgate.jobs j where j.id = w.id and j.is_held
+                select j.id from headgate.jobs j where j.id = w.id and j.is_parked
                 for update offset 0
             ) j
         )
-        update headgate.jobs j set is_held = false, follows_batch = j.follows_batch and not $3
+        update headgate.jobs j set is_parked = false, follows_batch = j.follows_batch and not $3
         from found f where j.id = f.id
         returning j.id as "id: JobId"
         "#,

@@ -8,7 +8,7 @@ with locked as materialized (
     from unnest($2::uuid[]) as c (id)
     cross join lateral (
         select j.id, j.integration_id, j.rank, j.created_at from headgate.jobs j
-        where j.id = c.id and j.batch_id = $1 and j.follows_batch and not j.is_held and j.status <> 1 and j.successor is null
+        where j.id = c.id and j.batch_id = $1 and j.follows_batch and not j.is_parked and j.status <> 1 and j.successor is null
         for update skip locked offset 0
     ) j
     where exists (select 1 from headgate.batches b where b.id = $1 and b.is_paused)
@@ -18,6 +18,6 @@ with locked as materialized (
 ), not_later as (
     delete from headgate.waiting w using locked l where w.job_id = l.id
 ), parked as (
-    update headgate.jobs j set is_held = true from locked l where j.id = l.id
+    update headgate.jobs j set is_parked = true from locked l where j.id = l.id
 )
 select count(*) as "parked!" from locked

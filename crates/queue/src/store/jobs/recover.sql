@@ -42,7 +42,7 @@ with found as materialized (
     set status = case when l.attempt > 1 then 2 else 0 end,
         attempt = l.attempt - 1,
         retry_at = case when l.attempt > 1 then l.due_at end,
-        assignment_id = null, worker_id = null, lease_until = null, is_held = l.is_to_be_parked,
+        assignment_id = null, worker_id = null, lease_until = null, is_parked = l.is_to_be_parked,
         lost_leases = l.lost_leases + 1, may_have_arrived = true,
         error_kind = 'worker_lost', error_message = 'The worker vanished.'
     from lost l where j.id = l.id and l.action = 0
@@ -62,7 +62,7 @@ with found as materialized (
         serialize_key = l.successor ->> 'serialize_key',
         batch_id = (l.successor ->> 'batch_id')::uuid,
         is_full = (l.successor ->> 'is_full')::boolean,
-        follows_batch = (l.successor ->> 'follows_batch')::boolean, is_held = false,
+        follows_batch = (l.successor ->> 'follows_batch')::boolean, is_parked = false,
         folded = (l.successor ->> 'folded')::int, twins = headgate.twins_of(l.successor),
         correlation_ids = headgate.correlation_ids_of(l.successor), earlier_correlations = (l.successor ->> 'earlier_correlations')::int,
         traceparent = l.successor ->> 'traceparent', gathers_until = (l.successor ->> 'gathers_until')::timestamptz,
@@ -137,7 +137,7 @@ with found as materialized (
     order by i.id for key share
 ), uncertain as (
     -- A later job of the record must know that something may have arrived. (With a successor the row stays.)
-    insert into headgate.unsure_records as u (integration_id, record_type, record_id, attributes)
+    insert into headgate.uncertain_records as u (integration_id, record_type, record_id, attributes)
     select distinct l.integration_id, l.record_type, l.record_id, null::text[]
     from lost l join present p on p.id = l.integration_id
     where l.action <> 0 and l.successor is null and l.record_id is not null

@@ -103,7 +103,7 @@ async fn restart_retries(
             ) j
         ), restarted as (
             update headgate.jobs j
-            set status = 0, attempt = 0, retry_at = null, run_at = clock_timestamp(), lost_leases = 0, is_held = false,
+            set status = 0, attempt = 0, retry_at = null, run_at = clock_timestamp(), lost_leases = 0, is_parked = false,
                 follows_batch = false
             from found f where j.id = f.id
             returning j.id

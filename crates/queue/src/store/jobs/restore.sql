@@ -34,7 +34,7 @@ with given as materialized (
         serialize_key, correlation_id, payload, coalesce('d' || deduplication_id, 'i' || job_id) as fold_key
     from dead
     union all
-    -- What may have arrived of a cancelled job is recorded in `unsure_records`.
+    -- What may have arrived of a cancelled job is recorded in `uncertain_records`.
     select n, rank, false, job_id, app_id, integration_id, batch_id, worker_id, created_at, expires_at, started_at, timeout_ms,
         priority, attempt, max_attempts, false, is_full, folded, twins, correlation_ids, earlier_correlations, traceparent,
         job_type, record_type, record_id, deduplication_id,

@@ -58,7 +58,7 @@ pub async fn remove_tombstones(
                     )
                     union all
                     (
-                        select from headgate.unsure_records u
+                        select from headgate.uncertain_records u
                         where u.integration_id = i.id and u.record_type = s.record_type and u.record_id = s.record_id
                         offset 0
                     )

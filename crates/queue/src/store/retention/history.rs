@@ -36,7 +36,7 @@ async fn resyncs(pool: &PgPool, term: Term, kept: Duration) -> Result<u64, Queue
         delete from headgate.batches
         where id = any (array(
             select batch_id from headgate.resyncs
-            where id < $1 and finished_at < (select clock_timestamp()) - make_interval(secs => $2) and not is_calling_off
+            where id < $1 and finished_at < (select clock_timestamp()) - make_interval(secs => $2) and not is_cancelling
             order by id limit $3
         ))
         "#,

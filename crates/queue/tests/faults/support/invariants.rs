@@ -43,7 +43,9 @@ impl Judge<'_> {
         // Finish what the last process left for maintenance.
         let config = EngineConfig::default();
         super::eventually("maintenance has run", || async {
-            Maintenance::run_once(&self.database.pool, &config, insight::services::services(&config)).await.unwrap()
+            Maintenance::run_once(&self.database.pool, &config, insight::services::services(&config))
+                .await
+                .unwrap()
         })
         .await;
         self.world.must_be_sound().await;

@@ -1,6 +1,6 @@
 //! An integration is deleted while its breaker changes: the two do not deadlock.
 
-use super::support::{states, lead};
+use super::support::{lead, states};
 use crate::support::{World, until};
 use model::{breaker::BreakerState, id::IntegrationId, rules::breaker::Outcome};
 use queue::store::breakers::{self, Observed, observe};
@@ -58,7 +58,10 @@ async fn a_deletion_waits_for_what_the_leader_does_to_the_breaker(pool: PgPool) 
     sqlx::query("update headgate.breakers set probe_at = clock_timestamp()").execute(&pool).await.unwrap();
     // The flip is written last: the leader waits there with the breaker locked.
     let mut flips_lock = pool.begin().await.unwrap();
-    sqlx::query("lock table headgate.breaker_flips in exclusive mode").execute(&mut *flips_lock).await.unwrap();
+    sqlx::query("lock table headgate.breaker_flips in exclusive mode")
+        .execute(&mut *flips_lock)
+        .await
+        .unwrap();
     let (ticked, deleted, ()) = tokio::join!(
         async { breakers::tick(&pool, term, &[lane]).await },
         async {

@@ -1,6 +1,6 @@
 //! What opens a breaker, what does not, and what an open one does to jobs.
 
-use super::support::{as_asked, asks, cap, states, opens_after_five, flips, script};
+use super::support::{as_asked, asks, cap, flips, opens_after_five, script, states};
 use crate::support::{Script, World, config, ok, start, until, until_recorded};
 use insight::store::explain;
 use model::{actor::Scope, breaker::BreakerState, job::JobStatus, rules::explain::ReasonCode};

@@ -1,6 +1,6 @@
 //! Recovery: exactly the configured number of probes when half-open, longer waits, the ramp.
 
-use super::support::{asks, cap, states, opens_after_five, flips, lead, script, steer, time_passes};
+use super::support::{asks, cap, flips, lead, opens_after_five, script, states, steer, time_passes};
 use crate::support::{Script, World, config, ok, start, until, until_recorded};
 use chrono::TimeDelta;
 use model::{
@@ -121,11 +121,7 @@ async fn a_probe_that_fails_opens_it_again_for_longer(pool: PgPool) {
     }
     engine.shutdown().await;
     assert_eq!(states(&pool, lane).await, [Open, HalfOpen, Open, HalfOpen, Open]);
-    assert_eq!(
-        world.number("select count(*) from headgate.job_attempts").await,
-        5 + 2,
-        "one for each probe"
-    );
+    assert_eq!(world.number("select count(*) from headgate.job_attempts").await, 5 + 2, "one for each probe");
     assert_eq!(flips(&pool, lane).await[2].reason, "a probe failed: no");
 }
 
@@ -169,8 +165,8 @@ async fn a_probe_lost_with_its_worker_is_replaced(pool: PgPool) {
     let (first, second) = (world.worker().await, world.worker().await);
     assert_eq!(world.claim(first, 9).await.len(), PROBES as usize);
     assert!(world.claim(second, 9).await.is_empty());
-    world.kill(first).await;
-    assert_eq!(world.sweep().await.returned, PROBES as u64);
+    world.end_lease(first).await;
+    assert_eq!(world.recover().await.returned, PROBES as u64);
     world.let_time_pass().await;
     assert_eq!(world.claim(second, 9).await.len(), PROBES as usize);
 }

@@ -1,6 +1,6 @@
 //! What operators do to breakers, what a changed integration does, and the history of changes.
 
-use super::support::{asks, cap, states, opens_after_five, flips, lead, script, steer};
+use super::support::{asks, cap, flips, lead, opens_after_five, script, states, steer};
 use crate::support::{World, start, until};
 use chrono::TimeDelta;
 use model::{

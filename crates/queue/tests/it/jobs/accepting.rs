@@ -85,10 +85,7 @@ async fn a_job_is_found_by_each_of_its_correlation_ids_wherever_it_goes(pool: Pg
     let found = async |correlation_id: &str| -> Vec<JobId> {
         let id = || Some(correlation_id.to_owned());
         let filter = JobFilter { correlation_id: id(), ..JobFilter::default() };
-        let keys = trail::TrailKeys {
-            correlation_id: id(),
-            ..trail::TrailKeys::default()
-        };
+        let keys = trail::TrailKeys { correlation_id: id(), ..trail::TrailKeys::default() };
         let listed = job_lists::list(&pool, Scope::AllApps, &filter, PageRequest::default()).await.unwrap();
         let trail = trail::trail(&pool, Scope::AllApps, &keys, PageRequest::default()).await.unwrap();
         let counted = job_lists::count(&pool, Scope::AllApps, &filter).await.unwrap().unwrap().all.n;
@@ -110,14 +107,14 @@ async fn a_job_is_found_by_each_of_its_correlation_ids_wherever_it_goes(pool: Pg
     assert_eq!(found("d").await, []);
 
     // Changes that come meanwhile are folded into its successor.
-    let held = world.claim(worker, 1).await;
-    assert_eq!(held[0].correlation_id, "a");
+    let leased = world.claim(worker, 1).await;
+    assert_eq!(leased[0].correlation_id, "a");
     let second = world.accept(&[change("d"), change("e")]).await[0].id;
     world.accept(&[change("f")]).await;
     world.accept(&[change("f")]).await;
     assert_eq!((ids_of(first).await.0, ids_of(second).await), ("c b a".to_owned(), ("d e f".to_owned(), 0)));
     assert_eq!((found("e").await, found("f").await), (vec![second], vec![second]));
-    world.finish(&[end(&held[0], sent())]).await;
+    world.finish(&[end(&leased[0], sent())]).await;
     assert_eq!(
         (found("b").await, found("e").await),
         (vec![first], vec![second]),
@@ -130,9 +127,9 @@ async fn a_job_is_found_by_each_of_its_correlation_ids_wherever_it_goes(pool: Pg
     let job = world.get(second).await.job;
     assert_eq!((job.correlation_ids.len(), job.earlier_correlations), (20, 14));
 
-    let held = world.claim(worker, 1).await;
-    assert_eq!(held[0].correlation_id, "last");
-    world.finish(&[end(&held[0], given_up())]).await;
+    let leased = world.claim(worker, 1).await;
+    assert_eq!(leased[0].correlation_id, "last");
+    world.finish(&[end(&leased[0], given_up())]).await;
     assert_eq!(found("n29").await, [second], "a dead letter");
     let filter = JobFilter { correlation_id: Some("n29".into()), ..JobFilter::default() };
     let letters = insight::store::dead_letters::list(&pool, Scope::AllApps, &filter, PageRequest::default())
@@ -157,16 +154,16 @@ async fn a_job_continues_the_last_trace_that_came(pool: PgPool) {
     world.accept(&[change(None), change(trace(1))]).await;
     world.accept(&[change(trace(2))]).await;
     world.accept(&[change(None)]).await;
-    let held = world.claim(worker, 1).await;
-    assert_eq!(held[0].trace, trace(2), "the last one's");
+    let leased = world.claim(worker, 1).await;
+    assert_eq!(leased[0].trace, trace(2), "the last one's");
     world.accept(&[change(trace(3))]).await;
     world.accept(&[change(trace(4))]).await;
     world.accept(&[change(None)]).await;
-    world.finish(&[end(&held[0], sent())]).await;
-    let held = world.claim(worker, 1).await;
-    assert_eq!(held[0].trace, trace(4), "of the change that came meanwhile");
-    world.finish(&[end(&held[0], given_up())]).await;
-    world.requeue(held[0].id).await.unwrap();
+    world.finish(&[end(&leased[0], sent())]).await;
+    let leased = world.claim(worker, 1).await;
+    assert_eq!(leased[0].trace, trace(4), "of the change that came meanwhile");
+    world.finish(&[end(&leased[0], given_up())]).await;
+    world.requeue(leased[0].id).await.unwrap();
     assert_eq!(world.claim(worker, 1).await[0].trace, trace(4));
     let plain = JobSpec { trace: trace(5), ..world.spec(lane) };
     world.accept(&[plain]).await;
@@ -230,24 +227,24 @@ async fn changes_are_gathered_until_none_come_and_never_beyond_the_longest_wait(
     world.accept(&[change()]).await;
     near(due_and_gathering(&pool, id).await, (Some(500), 800, Some(800)));
     pass(&pool, 801).await;
-    let held = world.claim(worker, 1).await;
-    assert_eq!((held[0].id, world.get(id).await.job.folded), (id, 4));
+    let leased = world.claim(worker, 1).await;
+    assert_eq!((leased[0].id, world.get(id).await.job.folded), (id, 4));
 
     // Changes that come meanwhile gather in its successor, by the same rule.
     let second = world.accept(&[change()]).await[0].id;
     world.accept(&[change()]).await;
     assert!(world.get(second).await.job.gathers_until.is_some());
-    world.finish(&[end(&held[0], sent())]).await;
+    world.finish(&[end(&leased[0], sent())]).await;
     near(due_and_gathering(&pool, second).await, (Some(1_000), 1_000, Some(2_500)));
     // An urgent change makes it due at once, and later changes do not delay it.
     let urgent = JobSpec { job_type: "attribute.update".into(), ..keyed(&world, lane, "a") };
     world.accept(&[urgent]).await;
     world.accept(&[change()]).await;
-    let held = world.claim(worker, 1).await;
-    assert_eq!((held[0].id, held[0].job_type.as_str()), (second, "attribute.update"));
+    let leased = world.claim(worker, 1).await;
+    assert_eq!((leased[0].id, leased[0].job_type.as_str()), (second, "attribute.update"));
 
     // A retry keeps its own time.
-    world.finish(&[end(&held[0], retried(Duration::from_secs(3_000)))]).await;
+    world.finish(&[end(&leased[0], retried(Duration::from_secs(3_000)))]).await;
     world.accept(&[change()]).await;
     let job = world.get(second).await.job;
     assert!(job.run_at <= chrono::Utc::now() && job.gathers_until.is_none());
@@ -264,7 +261,10 @@ async fn a_gathering_job_is_explained(pool: PgPool) {
     let id = world.accept(&[change]).await[0].id;
     let explained = explain::explain(&pool, Scope::AllApps, id).await.unwrap();
     let job = world.get(id).await.job;
-    assert_eq!((explained.reasons[0].code, explained.runs_at), (ReasonCode::GathersChanges, Some(job.run_at)));
+    assert_eq!(
+        (explained.reasons[0].code, explained.runs_at),
+        (ReasonCode::GathersChanges, Some(job.run_at))
+    );
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
@@ -290,21 +290,22 @@ async fn the_last_twenty_folded_changes_are_kept_by_kind_wherever_the_job_goes(p
     assert_eq!((job.job.folded, job.twins.len()), (21, 20));
     assert_eq!(kinds(first).await[..3], ["other", "record.deleted", "attribute.update"]);
     assert!(
-        job.twins.is_sorted_by_key(|change| change.at) && (chrono::Utc::now() - job.twins[0].at).num_hours() == 0
+        job.twins.is_sorted_by_key(|change| change.at)
+            && (chrono::Utc::now() - job.twins[0].at).num_hours() == 0
     );
 
     // Changes that come meanwhile are folded into its successor, which keeps its own list.
-    let held = world.claim(worker, 1).await;
+    let leased = world.claim(worker, 1).await;
     let second = world.accept(&[change("record.updated")]).await[0].id;
     assert_eq!(kinds(second).await, [""; 0]);
     world.accept(&[change("record.replaced")]).await;
     world.accept(&[change("record.updated"), change("record.deleted")]).await;
     let of_successor = ["record.replaced", "record.updated", "record.deleted"];
     assert_eq!(kinds(second).await, of_successor);
-    world.finish(&[end(&held[0], sent())]).await;
+    world.finish(&[end(&leased[0], sent())]).await;
     assert_eq!((kinds(first).await.len(), kinds(second).await), (20, of_successor.to_vec()));
-    let held = world.claim(worker, 1).await;
-    world.finish(&[end(&held[0], given_up())]).await;
+    let leased = world.claim(worker, 1).await;
+    world.finish(&[end(&leased[0], given_up())]).await;
     assert_eq!(kinds(second).await, of_successor, "a dead letter");
     world.requeue(second).await.unwrap();
     assert_eq!(kinds(second).await, of_successor);
@@ -319,7 +320,7 @@ async fn a_change_during_the_attempt_becomes_a_successor_with_its_own_id(pool: P
     let lane = world.lane().await;
     let worker = world.worker().await;
     let first = world.accept(&[keyed(&world, lane, "a")]).await[0];
-    let held = world.claim(worker, 1).await;
+    let leased = world.claim(worker, 1).await;
 
     let second = world.accept(&[JobSpec { payload: Some(json!(2)), ..keyed(&world, lane, "a") }]).await[0];
     assert_eq!(second.outcome, EnqueueOutcome::Created);
@@ -332,20 +333,20 @@ async fn a_change_during_the_attempt_becomes_a_successor_with_its_own_id(pool: P
     world.must_be_sound().await;
 
     // A retry keeps its successor, and goes on folding into it.
-    world.finish(&[end(&held[0], retried(Duration::from_secs(60)))]).await;
+    world.finish(&[end(&leased[0], retried(Duration::from_secs(60)))]).await;
     let fourth = world.accept(&[keyed(&world, lane, "a")]).await[0];
     assert_eq!(fourth.id, second.id);
     world.must_be_sound().await;
 
     world.let_time_pass().await;
-    let held = world.claim(worker, 1).await;
-    assert_eq!((held[0].id, held[0].attempt), (first.id, 2));
-    world.finish(&[end(&held[0], sent())]).await;
+    let leased = world.claim(worker, 1).await;
+    assert_eq!((leased[0].id, leased[0].attempt), (first.id, 2));
+    world.finish(&[end(&leased[0], sent())]).await;
     assert_eq!(world.get(first.id).await.job.status, JobStatus::Completed);
     assert_eq!(world.ready().await, [second.id]);
-    let held = world.claim(worker, 1).await;
-    assert_eq!((held[0].id, held[0].attempt), (second.id, 1));
-    world.finish(&[end(&held[0], sent())]).await;
+    let leased = world.claim(worker, 1).await;
+    assert_eq!((leased[0].id, leased[0].attempt), (second.id, 1));
+    world.finish(&[end(&leased[0], sent())]).await;
     world.must_be_sound().await;
     assert_eq!(world.number("select count(*) from headgate.jobs").await, 0);
 }
@@ -378,8 +379,8 @@ async fn a_fold_does_not_cut_a_retry_short(pool: PgPool) {
     let lane = world.lane().await;
     let worker = world.worker().await;
     let job = world.accept(&[keyed(&world, lane, "a")]).await[0];
-    let held = world.claim(worker, 1).await;
-    world.finish(&[end(&held[0], retried(Duration::from_secs(60)))]).await;
+    let leased = world.claim(worker, 1).await;
+    world.finish(&[end(&leased[0], retried(Duration::from_secs(60)))]).await;
     let repeated =
         world.accept(&[JobSpec { job_type: "metadata.update".into(), ..keyed(&world, lane, "a") }]).await[0];
     assert_eq!(repeated.id, job.id);
@@ -423,8 +424,8 @@ async fn folds_and_claims_of_the_same_jobs_do_not_deadlock(pool: PgPool) {
     };
     let working = async {
         for _ in 0..50 {
-            let held = world.claim(worker, 15).await;
-            let ends: Vec<_> = held.iter().rev().map(|job| end(job, sent())).collect();
+            let leased = world.claim(worker, 15).await;
+            let ends: Vec<_> = leased.iter().rev().map(|job| end(job, sent())).collect();
             world.finish(&ends).await;
         }
     };

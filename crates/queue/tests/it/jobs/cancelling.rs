@@ -54,12 +54,12 @@ async fn a_claimed_job_is_not_cancelled_with_its_batch(pool: PgPool) {
     let worker = world.worker().await;
     let batch = model::id::BatchId::generate();
     world.accept(&vec![JobSpec { batch_id: Some(batch), ..world.spec(lane) }; 2]).await;
-    let held = world.claim(worker, 1).await;
+    let leased = world.claim(worker, 1).await;
     let mut transaction = pool.begin().await.unwrap();
     let ended = jobs::cancel_batch_jobs(&mut transaction, batch, "enough", 10).await.unwrap();
     transaction.commit().await.unwrap();
     assert_eq!(ended.len(), 1);
-    assert_eq!(world.finish(&[end(&held[0], sent())]).await, [Applied::Yes]);
+    assert_eq!(world.finish(&[end(&leased[0], sent())]).await, [Applied::Yes]);
     world.must_be_sound().await;
 }
 
@@ -71,20 +71,20 @@ async fn a_request_that_may_have_arrived_is_remembered_until_a_completion(pool: 
     let spec = JobSpec { deduplication_id: Some("a".into()), ..world.spec(lane) };
     let id = world.accept(std::slice::from_ref(&spec)).await[0].id;
     assert!(!world.claim(dead, 1).await[0].may_have_arrived);
-    world.kill(dead).await;
-    world.sweep().await;
+    world.end_lease(dead).await;
+    world.recover().await;
 
-    let held = world.claim(alive, 1).await;
-    assert!(held[0].may_have_arrived);
-    world.finish(&[end(&held[0], retried(Duration::ZERO))]).await;
-    let held = world.claim(alive, 1).await;
-    assert!(held[0].may_have_arrived, "a retry proves nothing");
-    world.finish(&[end(&held[0], given_up())]).await;
+    let leased = world.claim(alive, 1).await;
+    assert!(leased[0].may_have_arrived);
+    world.finish(&[end(&leased[0], retried(Duration::ZERO))]).await;
+    let leased = world.claim(alive, 1).await;
+    assert!(leased[0].may_have_arrived, "a retry proves nothing");
+    world.finish(&[end(&leased[0], given_up())]).await;
     world.requeue(id).await.unwrap();
-    let held = world.claim(alive, 1).await;
-    assert!(held[0].may_have_arrived, "a dead letter keeps it");
+    let leased = world.claim(alive, 1).await;
+    assert!(leased[0].may_have_arrived, "a dead letter keeps it");
     world.accept(&[spec]).await;
-    world.finish(&[end(&held[0], sent())]).await;
+    world.finish(&[end(&leased[0], sent())]).await;
     assert!(!world.claim(alive, 1).await[0].may_have_arrived, "a recorded completion settles it");
 }
 
@@ -105,18 +105,18 @@ async fn what_a_cancelled_job_may_have_sent_is_remembered_without_its_worker(poo
     for job in &ids {
         world.cancel(job.id).await.unwrap();
     }
-    world.kill(dead).await;
-    world.sweep().await;
+    world.end_lease(dead).await;
+    world.recover().await;
     let uncertain = async || -> Vec<(String, Option<Vec<String>>)> {
-        let sql = "select record_id, attributes from headgate.unsure_records order by record_id";
+        let sql = "select record_id, attributes from headgate.uncertain_records order by record_id";
         sqlx::query_as(sql).fetch_all(&pool).await.unwrap()
     };
     assert_eq!(uncertain().await, [("runs".to_owned(), None)], "a successor's own row remembers it");
     // What an earlier attempt may have sent is kept when the job that knew it is cancelled.
-    let held = world.claim(worker, 1).await;
-    assert!(held[0].may_have_arrived);
-    world.finish(&[end(&held[0], retried(Duration::from_secs(60)))]).await;
-    world.cancel(held[0].id).await.unwrap();
+    let leased = world.claim(worker, 1).await;
+    assert!(leased[0].may_have_arrived);
+    world.finish(&[end(&leased[0], retried(Duration::from_secs(60)))]).await;
+    world.cancel(leased[0].id).await.unwrap();
     assert_eq!(uncertain().await.len(), 2);
     world.must_be_sound().await;
 }

@@ -54,10 +54,10 @@ async fn two_claimers_never_exceed_the_concurrency_of_an_integration(pool: PgPoo
     let claimer = async || {
         let worker = world.worker().await;
         for _ in 0..25 {
-            let held = world.claim(worker, 5).await;
+            let leased = world.claim(worker, 5).await;
             let processing = world.number("select count(*) from headgate.jobs where status = 1").await;
             assert!(processing <= 7, "{processing} at once");
-            let ends: Vec<_> = held.iter().map(|job| end(job, sent())).collect();
+            let ends: Vec<_> = leased.iter().map(|job| end(job, sent())).collect();
             world.finish(&ends).await;
         }
     };

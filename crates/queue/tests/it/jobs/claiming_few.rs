@@ -229,10 +229,10 @@ async fn claimers_never_exceed_the_concurrency_of_an_integration(pool: PgPool) {
         let mut claimer = Claimer::new(&world.pool);
         for _ in 0..25 {
             world.accept_plain(lane, 2).await;
-            let held = claimer.claim(&claims).await.unwrap().0.jobs().unwrap();
+            let leased = claimer.claim(&claims).await.unwrap().0.jobs().unwrap();
             let processing = world.number("select count(*) from headgate.jobs where status = 1").await;
             assert!(processing <= 3, "{processing} at once");
-            world.finish(&held.iter().map(|job| end(job, sent())).collect::<Vec<_>>()).await;
+            world.finish(&leased.iter().map(|job| end(job, sent())).collect::<Vec<_>>()).await;
         }
     };
     tokio::join!(work(), work(), work());

@@ -44,8 +44,8 @@ async fn counters_equal_a_recount_after_a_random_mix(pool: PgPool) {
                     }
                 }
                 4..8 => {
-                    let held = world.claim(worker, random.random_range(1..12)).await;
-                    for job in held {
+                    let leased = world.claim(worker, random.random_range(1..12)).await;
+                    for job in leased {
                         let ending = match random.random_range(0..6) {
                             0 => retried(Duration::ZERO),
                             1 => retried(Duration::from_secs(1)),

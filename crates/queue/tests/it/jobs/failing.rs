@@ -62,9 +62,9 @@ impl Failing {
 
     async fn end_next(&self, count: usize, ending: &Ending) {
         let worker = self.world.worker().await;
-        let held = self.world.claim(worker, count).await;
-        assert_eq!(held.len(), count);
-        let ends: Vec<_> = held.iter().map(|job| end(job, ending.clone())).collect();
+        let leased = self.world.claim(worker, count).await;
+        assert_eq!(leased.len(), count);
+        let ends: Vec<_> = leased.iter().map(|job| end(job, ending.clone())).collect();
         self.world.finish_as_the_engine_does(&ends).await;
     }
 
@@ -343,8 +343,8 @@ async fn a_failure_whose_integration_is_being_deleted_is_recorded(pool: PgPool) 
     for lane in lanes {
         world.accept_plain(lane, 1).await;
     }
-    let held = world.claim(world.worker().await, 2).await;
-    let ends: Vec<_> = held.iter().map(|job| end(job, retried(HOUR))).collect();
+    let leased = world.claim(world.worker().await, 2).await;
+    let ends: Vec<_> = leased.iter().map(|job| end(job, retried(HOUR))).collect();
     let mut deletion = pool.begin().await.unwrap();
     let delete = "delete from headgate.integrations where id = any ($1)";
     sqlx::query(delete).bind(lanes.map(|lane| lane.0)).execute(&mut *deletion).await.unwrap();

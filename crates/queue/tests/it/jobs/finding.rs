@@ -124,7 +124,12 @@ fn each_filter(small: AppId) -> Vec<(&'static str, JobFilter, u64, Option<usize>
     vec![
         ("q, a record's id", JobFilter { q: text("rare"), ..all() }, INDEXED, Some(3)),
         ("q, a correlation id", JobFilter { q: text("c-rare"), ..all() }, INDEXED, Some(3)),
-        ("q, a deduplication id", JobFilter { q: text("headgate:record:order:rare"), ..all() }, INDEXED, Some(3)),
+        (
+            "q, a deduplication id",
+            JobFilter { q: text("headgate:record:order:rare"), ..all() },
+            INDEXED,
+            Some(3),
+        ),
         ("q, a job's id", JobFilter { q: Some(Uuid::now_v7().to_string()), ..all() }, INDEXED, Some(0)),
         ("record_id, rare", JobFilter { record_id: text("rare"), ..all() }, INDEXED, Some(3)),
         ("record_id, unknown", JobFilter { record_id: text("unknown"), ..all() }, INDEXED, Some(0)),
@@ -290,10 +295,7 @@ async fn a_trail_of_many_jobs_reads_no_more_than_it_shows(_: PgPoolOptions, opti
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn uncounted_groups_of_dead_letters_read_only_the_newest(
-    _: PgPoolOptions,
-    options: PgConnectOptions,
-) {
+async fn uncounted_groups_of_dead_letters_read_only_the_newest(_: PgPoolOptions, options: PgConnectOptions) {
     let (pool, plans) = session(options);
     sqlx::raw_sql("alter table headgate.dead_letter_jobs set (autovacuum_enabled = off); analyze")
         .execute(&pool)
@@ -331,7 +333,11 @@ async fn uncounted_groups_of_dead_letters_read_only_the_newest(
                 .await
                 .unwrap();
             // Once to find where it ends, and once to read.
-            must_be_within(what, plans.touched(), if what == "app, many" || max == INDEXED { INDEXED } else { 66_000 });
+            must_be_within(
+                what,
+                plans.touched(),
+                if what == "app, many" || max == INDEXED { INDEXED } else { 66_000 },
+            );
             if what.starts_with("app, ") {
                 insight::store::dead_letters::grid(
                     &pool,
@@ -372,9 +378,9 @@ async fn dry_run(pool: &PgPool, action: BulkAction, filter: JobFilter) -> DryRun
     };
     let operator =
         Actor { kind: ActorKind::System, name: "ops".to_owned(), role: Role::Operator, app_id: None };
-    let filters = operations::start(pool, &operator, BulkSubject::Jobs, bulk).await.unwrap();
-    let operations::BulkStart::DryRun(filters) = filters else { panic!("it was done") };
-    filters
+    let started = operations::start(pool, &operator, BulkSubject::Jobs, bulk).await.unwrap();
+    let operations::BulkStart::DryRun(dry) = started else { panic!("it was done") };
+    dry
 }
 
 /// Jobs in every table, which `q` finds by one of their ids, by several, or not at all.
@@ -398,8 +404,8 @@ async fn jobs_with_similar_ids(world: &World) -> BTreeSet<JobId> {
     let mut ids = BTreeSet::new();
     for ending in [sent(), given_up()] {
         let made = world.accept(&round).await;
-        let held = world.claim(worker, 10).await;
-        world.finish(&held.iter().map(|job| end(job, ending.clone())).collect::<Vec<_>>()).await;
+        let leased = world.claim(worker, 10).await;
+        world.finish(&leased.iter().map(|job| end(job, ending.clone())).collect::<Vec<_>>()).await;
         ids.extend(made[..4].iter().map(|job| job.id));
     }
     let made = world.accept(&round).await;
@@ -442,15 +448,17 @@ async fn a_search_finds_each_job_once_by_whichever_of_its_ids(pool: PgPool) {
     assert!(all_pages(&pool, &elsewhere, 2, Order::Newest).await.0.is_empty());
 
     // A bulk action selects what the list shows.
-    let filters = dry_run(&pool, BulkAction::Cancel, filter).await;
+    let dry = dry_run(&pool, BulkAction::Cancel, filter).await;
     let live = found.iter().filter(|job| job.status.is_live()).count();
-    assert_eq!((filters.matched, live), (7, 7));
+    assert_eq!((dry.matched, live), (7, 7));
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn the_database_makes_the_same_deduplication_ids_as_rust(pool: PgPool) {
     let longest = "ä".repeat(255);
-    for (record_type, record_id) in [("product", "1"), ("a:b%", "c:d"), ("product", &longest), (&longest, &longest)] {
+    for (record_type, record_id) in
+        [("product", "1"), ("a:b%", "c:d"), ("product", &longest), (&longest, &longest)]
+    {
         let expected: String = sqlx::query_scalar("select headgate.record_deduplication_id($1, $2)")
             .bind(record_type)
             .bind(record_id)
@@ -508,8 +516,8 @@ async fn the_few_that_are_due_are_found_among_all_that_wait(_: PgPoolOptions, op
         must_be_within("waits, by answer", plans.touched(), INDEXED);
         plans.touched();
         let seldom = JobFilter { fingerprint: text("seldom"), ..JobFilter::default() };
-        let filters = dry_run(&pool, BulkAction::Requeue, seldom).await;
+        let dry = dry_run(&pool, BulkAction::Requeue, seldom).await;
         must_be_within("requeued, of a cause", plans.touched(), INDEXED);
-        assert_eq!(filters.matched, 1);
+        assert_eq!(dry.matched, 1);
     }
 }

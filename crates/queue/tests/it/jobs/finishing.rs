@@ -21,7 +21,7 @@ async fn every_ending_leads_to_its_state(pool: PgPool) {
     let batch_id = Some(BatchId::generate());
     let specs = vec![JobSpec { batch_id, payload: Some(json!({"a": 1})), ..world.spec(lane) }; 6];
     let ids: Vec<_> = world.accept(&specs).await.into_iter().map(|job| job.id).collect();
-    let held = world.claim(worker, 10).await;
+    let leased = world.claim(worker, 10).await;
     let later = chrono::Utc::now() + chrono::Duration::minutes(5);
     let endings = [
         sent(),
@@ -32,7 +32,7 @@ async fn every_ending_leads_to_its_state(pool: PgPool) {
         Ending::Released { until: later },
     ];
     let ends: Vec<_> =
-        ids.iter().zip(&endings).map(|(id, ending)| end(by_id(&held, *id), ending.clone())).collect();
+        ids.iter().zip(&endings).map(|(id, ending)| end(by_id(&leased, *id), ending.clone())).collect();
     assert_eq!(world.finish(&ends).await, [Applied::Yes; 6]);
 
     use JobStatus::{Cancelled, Completed, Failed, Pending, ToBeRetried};
@@ -91,11 +91,11 @@ async fn a_dead_letter_has_all_attempts(pool: PgPool) {
     let worker = world.worker().await;
     let id = world.accept_plain(lane, 1).await[0];
     for _ in 0..2 {
-        let held = world.claim(worker, 1).await;
-        world.finish(&[end(&held[0], retried(Duration::ZERO))]).await;
+        let leased = world.claim(worker, 1).await;
+        world.finish(&[end(&leased[0], retried(Duration::ZERO))]).await;
     }
-    let held = world.claim(worker, 1).await;
-    world.finish(&[end(&held[0], given_up())]).await;
+    let leased = world.claim(worker, 1).await;
+    world.finish(&[end(&leased[0], given_up())]).await;
     let page = insight::store::dead_letters::list(
         &pool,
         Scope::App(world.app_id),
@@ -126,12 +126,12 @@ async fn a_lost_lease_cannot_end_the_job(pool: PgPool) {
     let lane = world.lane().await;
     let worker = world.worker().await;
     let ids = world.accept_plain(lane, 3).await;
-    let held = world.claim(worker, 3).await;
-    let mut of_another_lease = end(by_id(&held, ids[0]), sent());
+    let leased = world.claim(worker, 3).await;
+    let mut of_another_lease = end(by_id(&leased, ids[0]), sent());
     of_another_lease.assignment_id = AssignmentId::generate();
-    let ended_before = end(by_id(&held, ids[1]), sent());
+    let ended_before = end(by_id(&leased, ids[1]), sent());
     world.finish(std::slice::from_ref(&ended_before)).await;
-    let valid = end(by_id(&held, ids[2]), sent());
+    let valid = end(by_id(&leased, ids[2]), sent());
     let ends = [valid.clone(), of_another_lease, ended_before];
     assert_eq!(world.finish(&ends).await, [Applied::Yes, Applied::LeaseLost, Applied::AlreadyDone]);
     assert_eq!(world.finish(&[valid]).await, [Applied::AlreadyDone], "the same result again changes nothing");
@@ -147,11 +147,11 @@ async fn a_released_job_keeps_its_attempts(pool: PgPool) {
     let lane = world.lane().await;
     let worker = world.worker().await;
     let id = world.accept_plain(lane, 1).await[0];
-    let held = world.claim(worker, 1).await;
-    world.finish(&[end(&held[0], retried(Duration::ZERO))]).await;
-    let held = world.claim(worker, 1).await;
-    assert_eq!(held[0].attempt, 2);
-    world.finish(&[end(&held[0], Ending::Released { until: chrono::DateTime::UNIX_EPOCH })]).await;
+    let leased = world.claim(worker, 1).await;
+    world.finish(&[end(&leased[0], retried(Duration::ZERO))]).await;
+    let leased = world.claim(worker, 1).await;
+    assert_eq!(leased[0].attempt, 2);
+    world.finish(&[end(&leased[0], Ending::Released { until: chrono::DateTime::UNIX_EPOCH })]).await;
     let job = world.get(id).await.job;
     assert_eq!((job.status, job.attempt), (JobStatus::Retrying, 1));
     assert_eq!(world.claim(worker, 1).await[0].attempt, 2);

@@ -27,30 +27,30 @@ async fn a_key_runs_in_order_one_at_a_time_and_a_waiting_head_keeps_it(pool: PgP
         .map(|job| job.id)
         .collect();
     let claim = async || -> Vec<ClaimedJob> { world.claim(worker, 10).await };
-    let held = claim().await;
-    assert_eq!(held.iter().map(|job| job.id).collect::<Vec<_>>(), [ids[0], ids[2]]);
-    world.finish(&[end(&held[0], retried(Duration::from_secs(60)))]).await;
+    let leased = claim().await;
+    assert_eq!(leased.iter().map(|job| job.id).collect::<Vec<_>>(), [ids[0], ids[2]]);
+    world.finish(&[end(&leased[0], retried(Duration::from_secs(60)))]).await;
     assert_eq!(claim().await.len(), 0, "the head waits and keeps the key");
     world.must_be_sound().await;
     world.let_time_pass().await;
-    let held = claim().await;
-    assert_eq!(held[0].id, ids[0]);
-    world.finish(&[end(&held[0], sent())]).await;
-    let held = claim().await;
-    assert_eq!(held.iter().map(|job| job.id).collect::<Vec<_>>(), [ids[1]]);
+    let leased = claim().await;
+    assert_eq!(leased[0].id, ids[0]);
+    world.finish(&[end(&leased[0], sent())]).await;
+    let leased = claim().await;
+    assert_eq!(leased.iter().map(|job| job.id).collect::<Vec<_>>(), [ids[1]]);
     // A dead letter frees the key for the next job, and so does a cancel.
-    world.finish(&[end(&held[0], given_up())]).await;
+    world.finish(&[end(&leased[0], given_up())]).await;
     let later = world.accept(&[of(&world, lane, "k")]).await[0].id;
     world.cancel(ids[3]).await.unwrap();
-    let held = claim().await;
-    assert_eq!(held.iter().map(|job| job.id).collect::<Vec<_>>(), [later]);
+    let leased = claim().await;
+    assert_eq!(leased.iter().map(|job| job.id).collect::<Vec<_>>(), [later]);
     // A requeued job goes to the end of the line.
     world.requeue(ids[1]).await.unwrap();
     assert_eq!(claim().await.len(), 0);
-    world.finish(&[end(&held[0], sent())]).await;
-    let held = claim().await;
-    assert_eq!(held[0].id, ids[1]);
-    world.finish(&[end(&held[0], sent())]).await;
+    world.finish(&[end(&leased[0], sent())]).await;
+    let leased = claim().await;
+    assert_eq!(leased[0].id, ids[1]);
+    world.finish(&[end(&leased[0], sent())]).await;
     world.must_be_sound().await;
     assert_eq!(world.number("select count(*) from headgate.serialized_jobs where key = 'k'").await, 0);
     assert_eq!(world.number("select count(*) from headgate.serialize_keys where key = 'k'").await, 0);
@@ -117,32 +117,32 @@ async fn a_job_that_is_ready_twice_begins_once(pool: PgPool) {
     let entries = "select count(*) from headgate.ready";
     // Both entries in one claim.
     let id = twice_ready(&world, lane, worker).await;
-    let held = world.claim(worker, 10).await;
-    assert_eq!(held.iter().map(|job| (job.id, job.attempt)).collect::<Vec<_>>(), [(id, 1)]);
+    let leased = world.claim(worker, 10).await;
+    assert_eq!(leased.iter().map(|job| (job.id, job.attempt)).collect::<Vec<_>>(), [(id, 1)]);
     world.must_be_sound().await;
     // The claim may leave the other entry to the next claim, because it has changed the job's row by then.
     assert_eq!(world.claim(worker, 10).await.len(), 0);
     assert_eq!(world.number(entries).await, 0);
-    world.finish(&[end(&held[0], sent())]).await;
+    world.finish(&[end(&leased[0], sent())]).await;
 
     // The other entry is claimed while the job runs, waits for its retry, has ended, or was cancelled.
     for ending in [None, Some(retried(Duration::from_secs(60))), Some(retried(Duration::ZERO)), Some(sent())]
     {
         let id = twice_ready(&world, lane, worker).await;
-        let held = world.claim(worker, 1).await;
-        assert_eq!(held[0].id, id);
+        let leased = world.claim(worker, 1).await;
+        assert_eq!(leased[0].id, id);
         assert_eq!(world.number(entries).await, 1);
         let ends = ending.is_some();
         let begins_again = ending == Some(retried(Duration::ZERO));
         if let Some(ending) = ending {
-            world.finish(&[end(&held[0], ending)]).await;
+            world.finish(&[end(&leased[0], ending)]).await;
         }
         let again = world.claim(worker, 10).await;
         assert_eq!(again.len(), usize::from(begins_again));
         assert_eq!(world.claim(worker, 10).await.len(), 0);
         assert_eq!(world.number(entries).await, 0);
         world.must_be_sound().await;
-        let last = again.first().unwrap_or(&held[0]);
+        let last = again.first().unwrap_or(&leased[0]);
         if !ends || begins_again {
             world.finish(&[end(last, sent())]).await;
         } else if world.number("select count(*) from headgate.waiting").await > 0 {

@@ -89,14 +89,14 @@ impl Line {
         let world = World::new(pool).await;
         let (lane, worker) = (world.lane().await, world.worker().await);
         let a = accept(&world, lane).await;
-        let held = world.claim(worker, 1).await;
+        let leased = world.claim(worker, 1).await;
         if let StateBefore::Retried { wait } = before {
-            world.finish(&[end(&held[0], retried(wait))]).await;
+            world.finish(&[end(&leased[0], retried(wait))]).await;
         }
         accept(&world, lane).await;
         let operation = in_bulk(&world, BulkAction::Cancel, a).await;
         if before == StateBefore::Processing {
-            world.finish(&[end(&held[0], Ending::Cancelled { why: "cancelled" })]).await;
+            world.finish(&[end(&leased[0], Ending::Cancelled { why: "cancelled" })]).await;
         }
         let b = world.claim(worker, 10).await.into_iter().next().expect("B is the head now");
         undo(&world, operation).await;

@@ -44,14 +44,14 @@ async fn every_state_and_every_filter_finds_its_jobs(pool: PgPool) {
         .into_iter()
         .map(|job| job.id)
         .collect();
-    let held = world.claim(worker, 10).await;
+    let leased = world.claim(worker, 10).await;
     let endings = [sent(), given_up(), retried(Duration::from_secs(60)), retried(Duration::ZERO)];
     world
         .finish(
             &made
                 .iter()
                 .zip(endings)
-                .map(|(id, ending)| end(crate::support::by_id(&held, *id), ending))
+                .map(|(id, ending)| end(crate::support::by_id(&leased, *id), ending))
                 .collect::<Vec<_>>(),
         )
         .await;
@@ -191,8 +191,8 @@ async fn a_payload_is_searched_by_path_in_every_table(pool: PgPool) {
             spec("c", serde_json::json!({"order": {"id": 18}})),
         ])
         .await;
-    let held = world.claim(worker, 2).await;
-    world.finish(&[end(crate::support::by_id(&held, made[0].id), sent())]).await;
+    let leased = world.claim(worker, 2).await;
+    world.finish(&[end(crate::support::by_id(&leased, made[0].id), sent())]).await;
     let successor = world.accept(&[spec("b", serde_json::json!({"order": {"id": 17.0}}))]).await[0].id;
     let of = |paths: &[(&str, &str)]| JobFilter {
         integration_id: Some(lane),
@@ -225,9 +225,9 @@ async fn matches_are_counted_as_list_and_actions_select_them(pool: PgPool) {
     let lane = world.lane().await;
     let worker = world.worker().await;
     world.accept_plain(lane, 9).await;
-    let held = world.claim(worker, 4).await;
+    let leased = world.claim(worker, 4).await;
     let endings = [sent(), given_up(), retried(Duration::from_secs(60))];
-    world.finish(&held.iter().zip(endings).map(|(job, ending)| end(job, ending)).collect::<Vec<_>>()).await;
+    world.finish(&leased.iter().zip(endings).map(|(job, ending)| end(job, ending)).collect::<Vec<_>>()).await;
     let filter = JobFilter { integration_id: Some(lane), ..Default::default() };
     let matched = job_lists::count(&pool, Scope::AllApps, &filter).await.unwrap().unwrap();
     assert_eq!(matched.all.n, i64::try_from(ids(&pool, filter.clone()).await.len()).unwrap());
@@ -253,8 +253,8 @@ async fn pages_have_no_gap_and_no_overlap(pool: PgPool) {
     let lane = world.lane().await;
     let worker = world.worker().await;
     world.accept_plain(lane, 25).await;
-    let held = world.claim(worker, 12).await;
-    world.finish(&held.iter().map(|job| end(job, sent())).collect::<Vec<_>>()).await;
+    let leased = world.claim(worker, 12).await;
+    world.finish(&leased.iter().map(|job| end(job, sent())).collect::<Vec<_>>()).await;
     let mut seen = Vec::new();
     let mut page = PageRequest { limit: 4, after: None };
     loop {

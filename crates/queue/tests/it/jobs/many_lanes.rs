@@ -38,10 +38,10 @@ async fn a_lane_without_work_sleeps_until_its_next_job(pool: PgPool) {
     assert!(is_asleep(&pool, lane).await);
 
     let job = world.accept_plain(lane, 1).await[0];
-    let held = world.claim(worker, 5).await;
-    assert_eq!(held[0].id, job);
+    let leased = world.claim(worker, 5).await;
+    assert_eq!(leased[0].id, job);
     assert!(!is_asleep(&pool, lane).await);
-    world.finish(&[end(&held[0], sent())]).await;
+    world.finish(&[end(&leased[0], sent())]).await;
 
     // A job that falls due wakes it too.
     let later = chrono::Utc::now() + chrono::TimeDelta::hours(1);

@@ -64,9 +64,7 @@ async fn masked_parts_of_a_text_are_not_searched(pool: PgPool) {
     }
     // With so many names every name counts as masked.
     let many: Vec<String> = (0..301).map(|n| format!("name{n}")).collect();
-    for (text, expected) in
-        [("a b: c", "a b:"), ("no Bearer eyJhbGciOi.J9", "no Bearer "), ("a b", "a b")]
-    {
+    for (text, expected) in [("a b: c", "a b:"), ("no Bearer eyJhbGciOi.J9", "no Bearer "), ("a b", "a b")] {
         assert_eq!(searched(&pool, text, &many).await, expected);
     }
 }
@@ -77,8 +75,8 @@ async fn a_guess_at_a_masked_value_finds_counts_and_lists_nothing(pool: PgPool) 
     let lane = world.lane().await;
     let worker = world.worker().await;
     world.accept(&[world.spec(lane), world.spec(lane)]).await;
-    let held = world.claim(worker, 2).await;
-    world.finish(&[end(&held[0], given_up()), end(&held[1], retried(Duration::from_secs(60)))]).await;
+    let leased = world.claim(worker, 2).await;
+    world.finish(&[end(&leased[0], given_up()), end(&leased[1], retried(Duration::from_secs(60)))]).await;
     sqlx::raw_sql(
         "update headgate.jobs set error_message = 'bad token: hunter2, email=ada';
          update headgate.dead_letter_jobs set error_message = 'bad token: hunter2, email=ada'",

@@ -1,7 +1,7 @@
 //! The statements of jobs.
 
 mod accepting;
-mod calling_off;
+mod cancel_requests;
 mod cancelling;
 mod causes;
 mod claiming;
@@ -12,22 +12,22 @@ mod failing;
 mod finding;
 mod finishing;
 mod grid;
-mod holding;
+mod index_lookups;
 mod keys;
 mod keys_undone;
 mod listing;
 mod locked_first;
-mod losing;
+mod lost_workers;
 mod many_lanes;
 mod masked_errors;
+mod orphans;
+mod parking;
 mod plans;
-mod probing;
 mod requeuing;
-mod requeuing_twins;
+mod requeuing_duplicates;
 mod scaling;
-mod sharing;
+mod shared_limits;
 mod starving;
 mod steering;
 mod touching;
-mod trailing;
-mod unknown;
+mod trail;

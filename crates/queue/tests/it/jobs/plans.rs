@@ -43,17 +43,17 @@ async fn claim_and_finish_read_no_whole_table_on_stale_statistics(
     // Plans are made and cached while the tables are almost empty.
     for _ in 0..8 {
         world.accept_plain(lane, 2).await;
-        let held = world.claim(worker, 2).await;
-        world.finish_as_the_engine_does(&held.iter().map(|job| end(job, sent())).collect::<Vec<_>>()).await;
+        let leased = world.claim(worker, 2).await;
+        world.finish_as_the_engine_does(&leased.iter().map(|job| end(job, sent())).collect::<Vec<_>>()).await;
     }
     for _ in 0..10 {
         world.accept_plain(lane, 500).await;
     }
     let before = (read_in_sequence(&pool, "jobs").await, read_in_sequence(&pool, "ready").await);
     for _ in 0..4 {
-        let held = world.claim(worker, 50).await;
-        assert_eq!(held.len(), 50);
-        world.finish_as_the_engine_does(&held.iter().map(|job| end(job, sent())).collect::<Vec<_>>()).await;
+        let leased = world.claim(worker, 50).await;
+        assert_eq!(leased.len(), 50);
+        world.finish_as_the_engine_does(&leased.iter().map(|job| end(job, sent())).collect::<Vec<_>>()).await;
     }
     let after = (read_in_sequence(&pool, "jobs").await, read_in_sequence(&pool, "ready").await);
     assert_eq!((after.0 - before.0, after.1 - before.1), (0, 0), "tuples read in sequence");
@@ -72,16 +72,16 @@ async fn a_page_of_jobs_reads_no_whole_table(_: PgPoolOptions, options: PgConnec
             .collect();
         world.accept(&specs).await;
     }
-    let held = world.claim(worker, 1_500).await;
-    world.finish_as_the_engine_does(&held.iter().map(|job| end(job, sent())).collect::<Vec<_>>()).await;
+    let leased = world.claim(worker, 1_500).await;
+    world.finish_as_the_engine_does(&leased.iter().map(|job| end(job, sent())).collect::<Vec<_>>()).await;
     let later = world.claim(worker, 8).await;
     let in_an_hour = || retried(std::time::Duration::from_secs(3_600));
     world
         .finish_as_the_engine_does(&later.iter().map(|job| end(job, in_an_hour())).collect::<Vec<_>>())
         .await;
-    let sample = world.get(held[700].id).await.job;
+    let sample = world.get(leased[700].id).await.job;
     sqlx::raw_sql("analyze").execute(&pool).await.unwrap();
-    let page = PageRequest { limit: 20, after: Some(held[1_000].id.0) };
+    let page = PageRequest { limit: 20, after: Some(leased[1_000].id.0) };
     for (name, filter) in [
         ("all", JobFilter::default()),
         ("integration", JobFilter { integration_id: Some(lane), ..Default::default() }),

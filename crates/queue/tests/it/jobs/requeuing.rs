@@ -46,8 +46,8 @@ async fn dead(world: &World, worker: WorkerId, specs: &[JobSpec]) -> Vec<JobId> 
     let mut ids = Vec::new();
     for spec in specs {
         ids.push(world.accept(std::slice::from_ref(spec)).await[0].id);
-        let held = world.claim(worker, 1).await;
-        world.finish(&[end(by_id(&held, ids[ids.len() - 1]), given_up())]).await;
+        let leased = world.claim(worker, 1).await;
+        world.finish(&[end(by_id(&leased, ids[ids.len() - 1]), given_up())]).await;
     }
     ids
 }
@@ -63,15 +63,19 @@ async fn jobs_of_every_state_come_back_together_or_are_skipped(pool: PgPool) {
     let foreign_lane = foreign_world.lane().await;
     let foreign = dead(&foreign_world, worker, &[foreign_world.spec(foreign_lane)]).await[0];
     let retries = world.accept(&[with("retries")]).await[0].id;
-    let held = world.claim(worker, 1).await;
-    world.finish(&[end(&held[0], retried(Duration::from_secs(60)))]).await;
+    let leased = world.claim(worker, 1).await;
+    world.finish(&[end(&leased[0], retried(Duration::from_secs(60)))]).await;
     let cancelled = world.accept_plain(lane, 1).await[0];
     world.cancel(cancelled).await.unwrap();
     ids.extend([retries, cancelled]);
     let pending = world.accept_plain(lane, 1).await[0];
     let mut requested = ids.clone();
     requested.extend([pending, foreign, JobId::generate()]);
-    assert_eq!(requeue(&world, &requested).await, (6, 5, 1), "a pending job is skipped, foreign and unknown ones do not match");
+    assert_eq!(
+        requeue(&world, &requested).await,
+        (6, 5, 1),
+        "a pending job is skipped, foreign and unknown ones do not match"
+    );
     for id in &ids {
         let job = world.get(*id).await.job;
         assert_eq!((job.status, job.attempt), (JobStatus::Pending, 0));
@@ -126,12 +130,12 @@ async fn keyed_jobs_come_back_in_order_at_the_end_of_their_line(pool: PgPool) {
     world.must_be_sound().await;
     let mut order = Vec::new();
     loop {
-        let held = world.claim(worker, 10).await;
-        if held.is_empty() {
+        let leased = world.claim(worker, 10).await;
+        if leased.is_empty() {
             break;
         }
-        order.extend(held.iter().filter(|job| job.serialize_key.as_deref() == Some("a")).map(|job| job.id));
-        let ends: Vec<_> = held.iter().map(|job| end(job, crate::support::sent())).collect();
+        order.extend(leased.iter().filter(|job| job.serialize_key.as_deref() == Some("a")).map(|job| job.id));
+        let ends: Vec<_> = leased.iter().map(|job| end(job, crate::support::sent())).collect();
         world.finish(&ends).await;
     }
     assert_eq!(order, [first, ids[3], ids[2], ids[0]]);

@@ -89,17 +89,17 @@ async fn claiming_and_finishing_are_linear_in_rows(_: PgPoolOptions, options: Pg
     let worker = world.worker().await;
     for round in 0..8 {
         accept(&pool, &changes(&world, &[lane], 100 + round, 10)).await;
-        let held = world.claim(worker, 10).await;
-        world.finish_as_the_engine_does(&held.iter().map(|job| end(job, sent())).collect::<Vec<_>>()).await;
+        let leased = world.claim(worker, 10).await;
+        world.finish_as_the_engine_does(&leased.iter().map(|job| end(job, sent())).collect::<Vec<_>>()).await;
     }
     accept(&pool, &changes(&world, &[lane], 0, 8_000)).await;
     plans.touched();
     let (mut claimed, mut finished) = (Vec::new(), Vec::new());
     for count in [250, 1_000, 4_000] {
-        let held = world.claim(worker, count).await;
-        assert_eq!(held.len(), count);
+        let leased = world.claim(worker, count).await;
+        assert_eq!(leased.len(), count);
         claimed.push((count, plans.touched()));
-        world.finish_as_the_engine_does(&held.iter().map(|job| end(job, sent())).collect::<Vec<_>>()).await;
+        world.finish_as_the_engine_does(&leased.iter().map(|job| end(job, sent())).collect::<Vec<_>>()).await;
         finished.push((count, plans.touched()));
     }
     is_linear("claim", &claimed);

@@ -28,8 +28,8 @@ async fn a_job_is_cancelled_in_whatever_state_it_is(pool: PgPool) {
     let spec = |id: &str| JobSpec { deduplication_id: Some(id.into()), ..world.spec(lane) };
     let ids: Vec<JobId> =
         world.accept(&[spec("runs"), spec("retries")]).await.into_iter().map(|job| job.id).collect();
-    let held = world.claim(worker, 2).await;
-    world.finish(&[end(&held[1], retried(Duration::from_secs(60)))]).await;
+    let leased = world.claim(worker, 2).await;
+    world.finish(&[end(&leased[1], retried(Duration::from_secs(60)))]).await;
     let pending = world.accept(&[spec("waits")]).await[0].id;
     let later = chrono::Utc::now() + chrono::Duration::hours(1);
     let scheduled = world.accept(&[JobSpec { run_at: Some(later), ..spec("later") }]).await[0].id;
@@ -45,7 +45,7 @@ async fn a_job_is_cancelled_in_whatever_state_it_is(pool: PgPool) {
     }
     // A running one is cancelled when its worker has stopped.
     assert_eq!(world.cancel(ids[0]).await.unwrap().status, JobStatus::Processing);
-    world.finish(&[end(&held[0], Ending::Cancelled { why: "cancelled" })]).await;
+    world.finish(&[end(&leased[0], Ending::Cancelled { why: "cancelled" })]).await;
     assert_eq!(world.get(ids[0]).await.job.status, JobStatus::Cancelled);
     world.must_be_sound().await;
     for table in ["jobs", "ready", "waiting"] {
@@ -62,11 +62,11 @@ async fn cancelling_the_running_job_lets_its_successor_run(pool: PgPool) {
     let worker = world.worker().await;
     let spec = JobSpec { deduplication_id: Some("a".into()), ..world.spec(lane) };
     let first = world.accept(std::slice::from_ref(&spec)).await[0].id;
-    let held = world.claim(worker, 1).await;
+    let leased = world.claim(worker, 1).await;
     let second = world.accept(&[spec]).await[0].id;
     world.cancel(first).await.unwrap();
     assert_eq!(world.claim(worker, 1).await.len(), 0, "not while it is processed");
-    world.finish(&[end(&held[0], Ending::Cancelled { why: "cancelled" })]).await;
+    world.finish(&[end(&leased[0], Ending::Cancelled { why: "cancelled" })]).await;
     assert_eq!(world.claim(worker, 1).await[0].id, second);
     world.must_be_sound().await;
 }
@@ -77,19 +77,19 @@ async fn a_requeued_job_keeps_its_id_and_gets_all_attempts_again(pool: PgPool) {
     let lane = world.lane().await;
     let worker = world.worker().await;
     let ids = world.accept_plain(lane, 3).await;
-    let held = world.claim(worker, 3).await;
-    world.finish(&[end(&held[0], given_up()), end(&held[1], retried(Duration::from_secs(60)))]).await;
+    let leased = world.claim(worker, 3).await;
+    world.finish(&[end(&leased[0], given_up()), end(&leased[1], retried(Duration::from_secs(60)))]).await;
     world.cancel(ids[2]).await.unwrap();
-    world.finish(&[end(&held[2], Ending::Cancelled { why: "cancelled" })]).await;
+    world.finish(&[end(&leased[2], Ending::Cancelled { why: "cancelled" })]).await;
     for id in &ids {
         let job = world.requeue(*id).await.unwrap();
         assert_eq!((job.id, job.status, job.attempt, job.max_attempts), (*id, JobStatus::Pending, 0, 10));
         assert!(matches!(world.requeue(*id).await, Err(QueueError::WrongState { .. })));
     }
     world.must_be_sound().await;
-    let held = world.claim(worker, 10).await;
-    assert_eq!(held.len(), 3);
-    world.finish(&held.iter().map(|job| end(job, sent())).collect::<Vec<_>>()).await;
+    let leased = world.claim(worker, 10).await;
+    assert_eq!(leased.len(), 3);
+    world.finish(&leased.iter().map(|job| end(job, sent())).collect::<Vec<_>>()).await;
     let attempts = world.get(ids[0]).await.attempts;
     assert_eq!(attempts.len(), 2, "the failed attempt and the successful one");
     assert!(matches!(
@@ -108,8 +108,8 @@ async fn a_live_duplicate_takes_over_the_work_of_a_requeued_job(pool: PgPool) {
     for is_dead in [true, false] {
         let first = world.accept(std::slice::from_ref(&spec)).await[0].id;
         if is_dead {
-            let held = world.claim(worker, 1).await;
-            world.finish(&[end(&held[0], given_up())]).await;
+            let leased = world.claim(worker, 1).await;
+            world.finish(&[end(&leased[0], given_up())]).await;
         } else {
             world.cancel(first).await.unwrap();
         }
@@ -120,8 +120,8 @@ async fn a_live_duplicate_takes_over_the_work_of_a_requeued_job(pool: PgPool) {
         assert_eq!(job.status, JobStatus::Cancelled);
         assert_eq!(job.outcome, Some(format!("coalesced into {duplicate}")));
         world.must_be_sound().await;
-        let held = world.claim(worker, 1).await;
-        world.finish(&[end(&held[0], sent())]).await;
+        let leased = world.claim(worker, 1).await;
+        world.finish(&[end(&leased[0], sent())]).await;
     }
     assert_eq!(world.number("select count(*) from headgate.dead_letter_jobs").await, 0);
 }
@@ -132,8 +132,8 @@ async fn foreign_jobs_and_dead_letters_are_not_found(pool: PgPool) {
     let lane = world.lane().await;
     let worker = world.worker().await;
     let ids = world.accept_plain(lane, 2).await;
-    let held = world.claim(worker, 1).await;
-    world.finish(&[end(&held[0], given_up())]).await;
+    let leased = world.claim(worker, 1).await;
+    world.finish(&[end(&leased[0], given_up())]).await;
     let dead =
         insight::store::dead_letters::list(&pool, Scope::AllApps, &Default::default(), Default::default())
             .await

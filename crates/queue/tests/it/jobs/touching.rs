@@ -98,19 +98,19 @@ impl Crowd {
         assert_eq!(self.world.number(served).await, 0, "the short claim was enough");
     }
 
-    async fn complete(&self, held: &[ClaimedJob]) {
-        let ends: Vec<_> = held.iter().map(|job| end(job, sent())).collect();
+    async fn complete(&self, leased: &[ClaimedJob]) {
+        let ends: Vec<_> = leased.iter().map(|job| end(job, sent())).collect();
         self.world.finish_as_the_engine_does(&ends).await;
     }
 
     /// A third of the jobs is retried later, a third is retried at once, a third is given up.
-    async fn fail(&self, held: &[ClaimedJob]) {
+    async fn fail(&self, leased: &[ClaimedJob]) {
         let ending = |n| match n % 3 {
             0 => retried(Duration::from_secs(3_600)),
             1 => retried(Duration::ZERO),
             _ => given_up(),
         };
-        let ends: Vec<_> = held.iter().enumerate().map(|(n, job)| end(job, ending(n))).collect();
+        let ends: Vec<_> = leased.iter().enumerate().map(|(n, job)| end(job, ending(n))).collect();
         self.world.finish_as_the_engine_does(&ends).await;
     }
 
@@ -172,15 +172,15 @@ impl Crowd {
     }
 
     /// A worker that is lost with this many jobs.
-    async fn lose(&self, count: usize) -> WorkerId {
+    async fn lose_worker(&self, count: usize) -> WorkerId {
         let worker = self.world.worker().await;
         assert_eq!(self.world.claim(worker, count).await.len(), count);
-        self.world.kill(worker).await;
+        self.world.end_lease(worker).await;
         worker
     }
 
-    async fn sweep(&self, count: usize) {
-        let lost = self.world.sweep().await;
+    async fn recover(&self, count: usize) {
+        let lost = self.world.recover().await;
         assert_eq!((lost.returned + lost.dead) as usize, count);
     }
 
@@ -189,14 +189,14 @@ impl Crowd {
         self.accept(&self.specs(8)).await;
         self.accept(&self.deduplicated(round * 2, 4)).await;
         self.accept(&self.in_an_hour(2)).await;
-        let held = self.claim(2).await;
-        self.complete(&held).await;
-        let held = self.claim(3).await;
-        self.fail(&held).await;
+        let leased = self.claim(2).await;
+        self.complete(&leased).await;
+        let leased = self.claim(3).await;
+        self.fail(&leased).await;
         self.let_some_be_due(2).await;
         self.promote(term, 2).await;
-        self.lose(2).await;
-        self.sweep(2).await;
+        self.lose_worker(2).await;
+        self.recover(2).await;
     }
 
     /// Other jobs: most can be claimed, a tenth waits for its time, and a tenth runs elsewhere.
@@ -298,13 +298,13 @@ async fn no_hot_statement_touches_more_than_it_takes(_: PgPoolOptions, options: 
     judge("accept, new", 1, 60);
     crowd.accept(&crowd.deduplicated(1_000, TAKEN)).await;
     judge("accept, folded", 1, 30);
-    let held = crowd.claim(TAKEN).await;
+    let leased = crowd.claim(TAKEN).await;
     judge("claim", 5, 60);
-    crowd.complete(&held).await;
+    crowd.complete(&leased).await;
     judge("finish, completions", 3, 50);
-    let held = crowd.claim(TAKEN).await;
+    let leased = crowd.claim(TAKEN).await;
     judge("claim again", 5, 60);
-    crowd.fail(&held).await;
+    crowd.fail(&leased).await;
     judge("finish, failures", 5, 80);
     // A producer that folds into the first jobs and does not commit.
     let mut producer = others.begin().await.unwrap();
@@ -321,10 +321,10 @@ async fn no_hot_statement_touches_more_than_it_takes(_: PgPoolOptions, options: 
     plans.touched();
     crowd.promote(term, TAKEN).await;
     judge("promote", 4, 80);
-    crowd.lose(TAKEN).await;
+    crowd.lose_worker(TAKEN).await;
     plans.touched();
-    crowd.sweep(TAKEN).await;
-    judge("sweep", 10, 80);
+    crowd.recover(TAKEN).await;
+    judge("recover", 10, 80);
     // All other live jobs wait for their time or run. (Counters are truncated because nobody folds them here, and they are read one by one.)
     sqlx::raw_sql("truncate headgate.ready, headgate.job_count_deltas").execute(&pool).await.unwrap();
     crowd.accept(&crowd.specs(FEW)).await;

@@ -79,7 +79,10 @@ async fn jobs_of_one_key_run_in_their_order_only(pool: PgPool) {
     let kit = kit(&pool).await;
     let keyed = |print| NewJob::new(print).serialize_key("printer 1");
     let jobs = kit.client().enqueue_many(&pool, [keyed(ends(End::Busy)), keyed(print(2))]).await.unwrap();
-    assert!(matches!(kit.run(jobs[1].id).await, Err(QueueError::WrongState { .. })), "it is not the head of its key");
+    assert!(
+        matches!(kit.run(jobs[1].id).await, Err(QueueError::WrongState { .. })),
+        "it is not the head of its key"
+    );
     assert_eq!(kit.run_until_idle().await.unwrap().len(), 1, "the second waits for the head's retry");
     let ran = kit.run_to_the_end().await.unwrap();
     assert_eq!(ran.iter().map(|ran| ran.job.id).collect::<Vec<_>>(), [jobs[0].id, jobs[0].id, jobs[1].id]);

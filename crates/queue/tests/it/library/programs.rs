@@ -58,7 +58,7 @@ async fn a_running_engine_does_not_touch_jobs_of_other_programs(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
     let client = Client::open_for(&pool, "shop", "billing").await.unwrap();
-    // An idle claimer of another program must not wait for a free slot of this limit.
+    // An idle claimer of another program does not consider free slots of this limit.
     let limited = client.lane(&LaneOptions::new("limited").rate_limit(10, 1)).await.unwrap();
     let foreign = [
         client.enqueue(&pool, print(1)).await.unwrap().id,
@@ -228,7 +228,8 @@ async fn a_job_that_no_process_of_its_program_knows_is_explained(pool: PgPool) {
     )
     .await;
     let reasons = explain::explain(&pool, Scope::AllApps, unknown).await.unwrap().reasons;
-    let none = reasons.iter().find(|reason| reason.code == ReasonCode::NoWorker).expect("no process handles it");
+    let none =
+        reasons.iter().find(|reason| reason.code == ReasonCode::NoWorker).expect("no process handles it");
     assert!(none.detail.contains("the program main"), "{}", none.detail);
     assert_eq!(jobs::get(&pool, Scope::AllApps, known).await.unwrap().job.status, JobStatus::Completed);
     printing.shutdown().await;

@@ -1,6 +1,6 @@
 //! Responses of external systems by status: collected by the engine, folded by the leader, read folded or not.
 
-use super::world::{World, lead, delete_expired};
+use super::world::{World, delete_expired, lead};
 use crate::support::{self, Script, World as Jobs, failed};
 use insight::store::stats::answers::{self, answers};
 use model::{
@@ -11,9 +11,7 @@ use model::{
 };
 use queue::{
     QueueError,
-    store::{
-        counts::latency::{Spans, append, fold},
-    },
+    store::counts::latency::{Spans, append, fold},
 };
 use sqlx::PgPool;
 use std::collections::{BTreeMap, HashMap};

@@ -164,7 +164,7 @@ async fn successors_and_keyed_jobs_are_cancelled_with_the_rest(pool: PgPool) {
         busy: std::collections::HashMap::new(),
         program: None,
     };
-    let held = jobs::claim(&pool, &claims).await.unwrap().remove(0);
+    let leased = jobs::claim(&pool, &claims).await.unwrap().remove(0);
     let more = [spec(Some("d"), None), spec(None, Some("k")), spec(None, Some("k")), spec(None, None)];
     jobs::enqueue(&mut connection, &more).await.unwrap();
     assert_eq!(counts::drift(&pool).await.unwrap(), []);
@@ -172,7 +172,7 @@ async fn successors_and_keyed_jobs_are_cancelled_with_the_rest(pool: PgPool) {
     let done = start(&pool, &an_operator(), cancel(&world)).await;
     assert_eq!(counts(&done), (5, 5, 0));
     assert_eq!(world.number("select count(*) from headgate.jobs").await, 1, "the one that is processed");
-    let stopped = jobs::AttemptEnd::of(&held, Duration::ZERO, jobs::Ending::Cancelled { why: "cancelled" });
+    let stopped = jobs::AttemptEnd::of(&leased, Duration::ZERO, jobs::Ending::Cancelled { why: "cancelled" });
     assert_eq!(jobs::finish(&mut connection, &[stopped]).await.unwrap().applied, [jobs::Applied::Yes]);
     assert_eq!(world.number("select count(*) from headgate.jobs").await, 0);
     assert_eq!(world.number("select count(*) from headgate.ready").await, 0);

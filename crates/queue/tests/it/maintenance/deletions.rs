@@ -39,7 +39,7 @@ async fn catalog(world: &World, lane: IntegrationId, count: i32) {
         ), counted as (
             insert into headgate.record_counts values ($1, 'product', $3) on conflict do nothing
         ), unsure as (
-            insert into headgate.unsure_records select $2, 'product', n::text from generate_series(1, $3) n
+            insert into headgate.uncertain_records select $2, 'product', n::text from generate_series(1, $3) n
         )
         insert into headgate.sent_records (integration_id, record_type, record_id, version, attributes)
         select $2, 'product', n::text, 1, '{}' from generate_series(1, $3) n",
@@ -88,7 +88,7 @@ async fn delete(world: &World, integration_id: Option<IntegrationId>) -> Operati
 }
 
 const TABLES: [&str; 8] =
-    ["jobs", "ready", "waiting", "dead_letter_jobs", "bin", "records", "sent_records", "unsure_records"];
+    ["jobs", "ready", "waiting", "dead_letter_jobs", "bin", "records", "sent_records", "uncertain_records"];
 
 async fn left(pool: &PgPool) -> Vec<i64> {
     let mut left = Vec::new();
@@ -112,14 +112,14 @@ async fn an_app_is_deleted_in_portions_and_shown_as_an_operation(pool: PgPool) {
     }
     let whole = left(&pool).await;
     let id = delete(&world, None).await;
-    let told = operations::get(&pool, Scope::AllApps, id).await.unwrap();
+    let deletion = operations::get(&pool, Scope::AllApps, id).await.unwrap();
     assert_eq!(
-        (told.subject, told.action, told.state),
+        (deletion.subject, deletion.action, deletion.state),
         (BulkSubject::App, BulkAction::Delete, OperationState::Running)
     );
-    assert_eq!((told.deleted_name.as_deref(), told.requested_by.as_str()), (Some("Nordwind"), "Mia"));
-    assert_eq!(told.filter.app_id, Some(world.app));
-    assert_eq!((told.matched, told.changed), (10 + i64::from(MANY), 0));
+    assert_eq!((deletion.deleted_name.as_deref(), deletion.requested_by.as_str()), (Some("Nordwind"), "Mia"));
+    assert_eq!(deletion.filter.app_id, Some(world.app));
+    assert_eq!((deletion.matched, deletion.changed), (10 + i64::from(MANY), 0));
 
     // First the jobs of one integration, then those of the other, then a portion of each table.
     for _ in 0..3 {
@@ -132,9 +132,10 @@ async fn an_app_is_deleted_in_portions_and_shown_as_an_operation(pool: PgPool) {
     while Deletions.run_once(&pool, term).await.unwrap() {}
     let half: Vec<i64> = whole.iter().map(|n| n / 2).collect();
     assert_eq!(left(&pool).await, half, "{TABLES:?}: only the other app's rows are left");
-    let told = operations::list(&pool, Scope::AllApps, PageRequest::default()).await.unwrap().items.remove(0);
-    assert_eq!((told.id, told.state), (id, OperationState::Done));
-    assert_eq!((told.changed, told.matched), (10 + 3 * i64::from(MANY), 10 + 3 * i64::from(MANY)));
+    let deletion =
+        operations::list(&pool, Scope::AllApps, PageRequest::default()).await.unwrap().items.remove(0);
+    assert_eq!((deletion.id, deletion.state), (id, OperationState::Done));
+    assert_eq!((deletion.changed, deletion.matched), (10 + 3 * i64::from(MANY), 10 + 3 * i64::from(MANY)));
     assert_eq!(
         world.number("select count(distinct integration_id) from (select integration_id from headgate.job_counts where n <> 0
             union all select integration_id from headgate.job_count_deltas) counted").await,
@@ -190,10 +191,10 @@ async fn nothing_stops_a_deletion(pool: PgPool) {
     world.pending(world.lane, 1, 10).await;
     let id = delete(&world, Some(world.lane)).await;
     let mut connection = pool.acquire().await.unwrap();
-    let told = operations::pause(&mut connection, Scope::AllApps, id).await;
-    assert!(matches!(told, Err(QueueError::WrongOperationState { .. })), "{told:?}");
-    let told = operations::abort(&mut connection, Scope::AllApps, id).await;
-    assert!(matches!(told, Err(QueueError::WrongOperationState { .. })), "{told:?}");
+    let paused = operations::pause(&mut connection, Scope::AllApps, id).await;
+    assert!(matches!(paused, Err(QueueError::WrongOperationState { .. })), "{paused:?}");
+    let aborted = operations::abort(&mut connection, Scope::AllApps, id).await;
+    assert!(matches!(aborted, Err(QueueError::WrongOperationState { .. })), "{aborted:?}");
     assert!(operations::get(&pool, Scope::App(world.app), id).await.is_err(), "an app does not see it");
     assert!(deletions::finish_if_small(&pool, id).await);
     assert_eq!(left(&pool).await, [0; 8]);

@@ -55,7 +55,7 @@ async fn expired_jobs_that_no_claim_takes_end_where_they_wait(pool: PgPool) {
     let mut trios = Vec::new();
     for change in [
         "is_open = false",
-        "held_until = clock_timestamp() + interval '1 hour'",
+        "quiet_until = clock_timestamp() + interval '1 hour'",
         "breaker_cap = 0",
         "max_concurrency = 0",
         "is_external = true",
@@ -138,14 +138,14 @@ async fn it_leaves_the_same_rows_as_a_claim_that_finds_a_job_expired(pool: PgPoo
                 .await;
             let id = world.accept(&[not_yet(spec())]).await[0].id;
             for _ in 0..failures {
-                let held = world.claim(worker, 1).await;
-                world.finish(&[end(&held[0], retried(Duration::ZERO))]).await;
+                let leased = world.claim(worker, 1).await;
+                world.finish(&[end(&leased[0], retried(Duration::ZERO))]).await;
             }
             let_expire(&world, id).await;
             if is_claimed {
-                let held = world.claim(worker, 1).await;
-                assert!(held[0].is_expired);
-                world.finish(&[AttemptEnd::of(&held[0], Duration::ZERO, EXPIRED)]).await;
+                let leased = world.claim(worker, 1).await;
+                assert!(leased[0].is_expired);
+                world.finish(&[AttemptEnd::of(&leased[0], Duration::ZERO, EXPIRED)]).await;
             } else {
                 Expiry::default().run_once(&pool, term).await.unwrap();
             }
@@ -198,12 +198,12 @@ async fn the_successor_of_an_expired_job_takes_over_its_row(pool: PgPool) {
         ..world.spec(lane)
     };
     let firsts = world.accept(&[change("x", "a"), change("y", "b")]).await;
-    let held = world.claim(worker, 2).await;
+    let leased = world.claim(worker, 2).await;
     // One of their successors has expired too. Another job waits behind the first one in its key.
     let behind = world.accept(&[change("x", "c"), expired(change("y", "d"))]).await;
     let next = world.accept(&[change("z", "a")]).await[0].id;
     let ends: Vec<AttemptEnd> =
-        held.iter().map(|job| end(job, retried(Duration::from_secs(3_600)))).collect();
+        leased.iter().map(|job| end(job, retried(Duration::from_secs(3_600)))).collect();
     world.finish(&ends).await;
     for job in &firsts {
         let_expire(&world, job.id).await;
@@ -289,7 +289,10 @@ async fn a_former_leader_ends_nothing(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn finding_no_expired_job_reads_a_few_pages_whatever_waits(_: PgPoolOptions, options: PgConnectOptions) {
+async fn finding_no_expired_job_reads_a_few_pages_whatever_waits(
+    _: PgPoolOptions,
+    options: PgConnectOptions,
+) {
     let (pool, plans) = session(options);
     let world = World::new(&pool).await;
     let mut connection = pool.acquire().await.unwrap();

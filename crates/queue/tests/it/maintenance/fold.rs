@@ -116,7 +116,12 @@ async fn deltas_that_pile_up_while_the_leader_does_nothing_are_folded_by_another
     // It leads for a minute and never folds.
     lead(&pool).await;
     let token = CancellationToken::new();
-    let other = Maintenance::start(pool.clone(), EngineConfig::default(), insight::services::services(&EngineConfig::default()), token.clone());
+    let other = Maintenance::start(
+        pool.clone(),
+        EngineConfig::default(),
+        insight::services::services(&EngineConfig::default()),
+        token.clone(),
+    );
     world.run("insert into headgate.job_count_deltas select gen_random_uuid(), 0, 0, 1 from generate_series(1, 30000)").await;
     until(&pool, "select count(*) <= 5000 from headgate.job_count_deltas").await;
     assert!(!other.watch().is_leader());

@@ -1,6 +1,6 @@
 //! History is kept for as long as the deployment says, and deleted records until nobody needs them; finding expired rows reads no others.
 
-use super::world::{World, lead, delete_history};
+use super::world::{World, delete_history, lead};
 use crate::support::session;
 use chrono::{TimeDelta, Utc};
 use model::{
@@ -57,7 +57,7 @@ async fn resynced(world: &World, days_ago: i64, is_cancelling: bool) {
             values ($1, $2, $3, 'resync', clock_timestamp())
             returning id
         )
-        insert into headgate.resyncs (id, app_id, integration_id, batch_id, mode, requested_by, state, is_calling_off, finished_at)
+        insert into headgate.resyncs (id, app_id, integration_id, batch_id, mode, requested_by, state, is_cancelling, finished_at)
         select id, $2, $3, id, 'full', 'U', 'cancelled', $5, clock_timestamp() - make_interval(days => $4) from batch",
     )
     .bind(id_made(days_ago))
@@ -192,7 +192,7 @@ async fn a_deleted_record_is_removed_when_no_system_has_it(pool: PgPool) {
     };
     // Record 2 was sent to it, 3 perhaps; 4 was deleted only yesterday; 5 is just being created again.
     sent(&world, 2, 2).await;
-    sqlx::query("insert into headgate.unsure_records values ($1, 'product', '3', null)")
+    sqlx::query("insert into headgate.uncertain_records values ($1, 'product', '3', null)")
         .bind(world.lane)
         .execute(&pool)
         .await
@@ -209,7 +209,7 @@ async fn a_deleted_record_is_removed_when_no_system_has_it(pool: PgPool) {
     assert_eq!(left().await, "2 3 4 5 6");
     recreation.rollback().await.unwrap();
     // The deletion was sent.
-    world.run("delete from headgate.sent_records; delete from headgate.unsure_records").await;
+    world.run("delete from headgate.sent_records; delete from headgate.uncertain_records").await;
     pass(&pool, term).await;
     assert_eq!(left().await, "4 6");
 }

@@ -1,6 +1,6 @@
 //! Latencies are kept as histograms, and reading them gives the same before and after folding.
 
-use super::world::{World, lead, take_over, delete_expired};
+use super::world::{World, delete_expired, lead, take_over};
 use crate::support::{self, Script, World as Jobs, ok};
 use insight::store::stats;
 use model::{
@@ -173,10 +173,7 @@ async fn the_day_of_an_app_is_read_from_its_own_sums(pool: PgPool) {
     delete_expired(&pool, term).await.unwrap();
     let apps = "select count(*) from headgate.throughput where step_seconds = 900 and integration_id <> '00000000-0000-0000-0000-000000000000'";
     assert_eq!(world.number(apps).await, 0, "kept as long as the chart is");
-    assert!(
-        world.number(rows).await > 0,
-        "kept so that yesterday can be compared with the day before"
-    );
+    assert!(world.number(rows).await > 0, "kept so that yesterday can be compared with the day before");
     world.run("update headgate.throughput set bucket_at = bucket_at - interval '48 hours'").await;
     delete_expired(&pool, term).await.unwrap();
     assert_eq!(world.number(rows).await, 0);

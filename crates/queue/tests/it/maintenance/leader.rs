@@ -51,8 +51,8 @@ async fn of_many_simultaneous_candidates_one_leads(pool: PgPool) {
         })
     });
     let mut leaders = 0;
-    for candidates in candidates.collect::<Vec<_>>() {
-        leaders += usize::from(candidates.await.unwrap().is_some());
+    for candidate in candidates.collect::<Vec<_>>() {
+        leaders += usize::from(candidate.await.unwrap().is_some());
     }
     assert_eq!(leaders, 1);
 }

@@ -1,6 +1,6 @@
 //! The use of a rate limit is exact to the slot, whoever copies it and however often.
 
-use super::world::{World, lead, take_over, delete_expired};
+use super::world::{World, delete_expired, lead, take_over};
 use insight::store::rate_limits::{SharedLimit, collect, history};
 use model::{
     id::IntegrationId,
@@ -59,7 +59,8 @@ async fn every_slot_is_counted_in_the_minute_it_lies_in(pool: PgPool) {
     let term = lead(&pool).await;
     limited(&pool, "erp").await;
     let (mut minutes, mut quarters) = (BTreeMap::new(), BTreeMap::new());
-    // At most 566 slots per call, so each call ends in the minute in which it began or in the next. They cover more than twenty minutes.
+    // A minute has 566 slots, more than a call wants, so each call ends in the minute in which it began or in the next. All of them cover more
+    // than twenty minutes.
     for wanted in [500, 1, 66, 400, 0, 133].into_iter().cycle().take(66) {
         for slot in reserve(&pool, "erp", wanted).await {
             *minutes.entry(slot / 60_000_000).or_insert(0) += 1;
@@ -139,8 +140,9 @@ async fn a_429_below_our_limit_and_edits_of_the_limit_are_shown(pool: PgPool) {
     for _ in 0..2 {
         for window in LimitWindow::ALL {
             let used = read(&pool, "erp", world.lane, window).await;
-            let hatched: Vec<_> = used.steps.iter().filter(|step| step.was_refused_below_limit()).collect();
-            assert_eq!(hatched.iter().map(|step| step.refused).collect::<Vec<_>>(), [2], "{window:?}");
+            let below_limit: Vec<_> =
+                used.steps.iter().filter(|step| step.was_refused_below_limit()).collect();
+            assert_eq!(below_limit.iter().map(|step| step.refused).collect::<Vec<_>>(), [2], "{window:?}");
             assert_eq!(used.edited_at.len(), 1, "only this integration's, and only of the limit");
         }
         fold(&pool, term).await.unwrap();

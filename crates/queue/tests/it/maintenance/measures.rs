@@ -85,7 +85,12 @@ async fn measures_and_warnings_reach_every_process(pool: PgPool) {
 async fn the_leader_reports_the_health_of_its_services(pool: PgPool) {
     let token = CancellationToken::new();
     let hub = LiveHub::start(pool.clone(), token.clone());
-    let maintenance = Maintenance::start(pool.clone(), EngineConfig::default(), insight::services::services(&EngineConfig::default()), token.clone());
+    let maintenance = Maintenance::start(
+        pool.clone(),
+        EngineConfig::default(),
+        insight::services::services(&EngineConfig::default()),
+        token.clone(),
+    );
     let mut changes = hub.subscribe();
     let state = changes
         .wait_for(|state| {
@@ -115,8 +120,12 @@ async fn service_counters_continue_under_a_new_leader(pool: PgPool) {
     for _ in 0..3 {
         let token = CancellationToken::new();
         let hub = LiveHub::start(pool.clone(), token.clone());
-        let maintenance =
-            Maintenance::start(pool.clone(), EngineConfig::default(), insight::services::services(&EngineConfig::default()), token.clone());
+        let maintenance = Maintenance::start(
+            pool.clone(),
+            EngineConfig::default(),
+            insight::services::services(&EngineConfig::default()),
+            token.clone(),
+        );
         // Another process each time, which counts from zero.
         let mut changes = hub.subscribe();
         let term = terms_and_runs.last().map_or(0, |(term, _)| *term);

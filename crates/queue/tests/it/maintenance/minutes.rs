@@ -102,14 +102,14 @@ async fn a_former_leader_writes_no_minute_and_a_new_leader_begins_with_a_whole_o
     assert_eq!(minutes::moment(&pool, late.snapshot.at).await.unwrap(), None);
 
     let mut new = Writer::default();
-    let told = write(&mut new, &pool, term, 1, 2).await;
-    assert_eq!(minutes::moment(&pool, told.snapshot.at).await.unwrap(), Some(told.clone()));
+    let recorded = write(&mut new, &pool, term, 1, 2).await;
+    assert_eq!(minutes::moment(&pool, recorded.snapshot.at).await.unwrap(), Some(recorded.clone()));
     // Another process wrote this minute: its row stays, and no difference is based on ours.
     let mut second = Writer::default();
-    let mut again = told.clone();
+    let mut again = recorded.clone();
     again.snapshot.totals.backlog = 9;
     assert!(!second.write(&pool, term, &again).await.unwrap());
-    assert_eq!(minutes::moment(&pool, told.snapshot.at).await.unwrap(), Some(told));
+    assert_eq!(minutes::moment(&pool, recorded.snapshot.at).await.unwrap(), Some(recorded));
     let next = write(&mut second, &pool, term, 0, 3).await;
     assert_eq!(minutes::moment(&pool, next.snapshot.at).await.unwrap(), Some(next));
 }

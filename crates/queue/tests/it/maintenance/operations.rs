@@ -309,7 +309,10 @@ async fn rows_that_each_lose_races_are_all_done_in_the_end(pool: PgPool) {
         let _ = RunOperations.run_once(&pool, term).await;
     }
     assert_eq!(state(&pool, id).await, (OperationState::Done, 120, 0), "none is skipped");
-    assert!(world.number("select last_value from calls").await > 160, "more races than a single row may lose");
+    assert!(
+        world.number("select last_value from calls").await > 160,
+        "more races than a single row may lose"
+    );
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]

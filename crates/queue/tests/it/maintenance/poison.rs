@@ -39,7 +39,7 @@ async fn lose_worker(world: &World, jobs: usize) -> Vec<JobId> {
     for _ in 0..jobs.div_ceil(10) {
         assert!(!world.claim(worker, 10).await.is_empty());
     }
-    world.kill(worker).await;
+    world.end_lease(worker).await;
     ids
 }
 
@@ -60,7 +60,12 @@ async fn a_job_that_cannot_be_recovered_does_not_block_others(pool: PgPool) {
     make_immovable(&pool, ids[42]).await;
     let often = EngineConfig { recovery_interval: Duration::from_millis(20), ..EngineConfig::default() };
     let token = CancellationToken::new();
-    let handle = Maintenance::start(pool.clone(), often, insight::services::services(&EngineConfig::default()), token.clone());
+    let handle = Maintenance::start(
+        pool.clone(),
+        often,
+        insight::services::services(&EngineConfig::default()),
+        token.clone(),
+    );
     until(&pool, "select count(*) = 94 from headgate.ready").await;
     until_health(&handle, "lease_recovery", |health| health.passed_over == 1 && health.runs >= 3).await;
     until(&pool, "select count(*) = 1 from headgate.claim_batches").await;
@@ -71,7 +76,13 @@ async fn a_job_that_cannot_be_recovered_does_not_block_others(pool: PgPool) {
     handle.stopped().await;
 
     heal(&pool).await;
-    Maintenance::run_once(&pool, &EngineConfig::default(), insight::services::services(&EngineConfig::default())).await.unwrap();
+    Maintenance::run_once(
+        &pool,
+        &EngineConfig::default(),
+        insight::services::services(&EngineConfig::default()),
+    )
+    .await
+    .unwrap();
     assert_eq!(world.ready().await.len(), 95);
     assert_eq!(world.number("select count(*) from headgate.claim_batches").await, 0);
     world.must_be_sound().await;
@@ -136,7 +147,7 @@ async fn recovery_waits_for_no_lock_and_finds_locked_jobs_the_next_time(pool: Pg
     world.accept_plain(lane, 9).await;
     let worker = world.worker().await;
     assert_eq!(world.claim(worker, 10).await.len(), 10);
-    world.kill(worker).await;
+    world.end_lease(worker).await;
     // A producer that folds a change into it and does not commit.
     let mut producer = pool.begin().await.unwrap();
     jobs::enqueue(&mut producer, &[spec]).await.unwrap();
@@ -163,13 +174,13 @@ async fn recovery_waits_for_no_key_and_finds_passed_over_jobs_the_next_time(pool
         world.cancel(job.id).await.unwrap();
     }
     let successor = world.accept(&[change("d")]).await[0].id;
-    world.kill(worker).await;
+    world.end_lease(worker).await;
     // A producer that adds jobs to these lines and does not commit.
     let mut producer = pool.begin().await.unwrap();
     jobs::enqueue(&mut producer, &[keyed("a"), keyed("c"), keyed("d")]).await.unwrap();
     let recover = async || {
-        let impatient = format!("{}; set local lock_timeout = '100ms'", jobs::BEGIN);
-        let mut transaction = pool.begin_with(sqlx::AssertSqlSafe(impatient)).await.unwrap();
+        let begin_statement = format!("{}; set local lock_timeout = '100ms'", jobs::BEGIN);
+        let mut transaction = pool.begin_with(sqlx::AssertSqlSafe(begin_statement)).await.unwrap();
         let lost = jobs::recover_lost_leases(&mut transaction, 100).await.unwrap();
         transaction.commit().await.unwrap();
         lost

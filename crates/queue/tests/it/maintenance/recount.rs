@@ -148,7 +148,7 @@ async fn no_round_begins_before_its_time(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_new_leader_goes_on_where_the_last_one_was_stopped(pool: PgPool) {
+async fn a_new_leader_continues_where_the_last_one_stopped(pool: PgPool) {
     let world = World::new(&pool).await;
     let term = lead(&pool).await;
     let (done, left) = (world.lane.min(world.another_lane().await), IntegrationId(uuid::Uuid::max()));
@@ -304,7 +304,10 @@ async fn a_count_that_takes_too_long_is_left_open_and_stops_nothing(pool: PgPool
     assert_eq!(open, Proof::Open);
     // The connection still works, and the rest is proven.
     assert_eq!(prove_records(&mut connection, term, world.app, COUNT_TIMEOUT).await.unwrap(), Some(0));
-    assert_eq!(prove_records(&mut connection, term, AppId::generate(), COUNT_TIMEOUT).await.unwrap(), Some(0));
+    assert_eq!(
+        prove_records(&mut connection, term, AppId::generate(), COUNT_TIMEOUT).await.unwrap(),
+        Some(0)
+    );
     drop(lock_holder);
     assert!(matches!(prove(&pool, term, world.lane).await.unwrap(), Proof::Repaired(_)));
 }

@@ -1,6 +1,6 @@
 //! Rows past their retention are deleted, and no others.
 
-use super::world::{World, lead, take_over, delete_expired};
+use super::world::{World, delete_expired, lead, take_over};
 use crate::support::session;
 use model::retention::Retentions;
 use queue::{

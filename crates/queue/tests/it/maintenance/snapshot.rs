@@ -68,9 +68,9 @@ async fn a_wrong_counter_is_found(pool: PgPool) {
         .execute(&pool)
         .await
         .unwrap();
-    let lie =
+    let expected =
         |status, attempt, counted, real| Drift { integration_id: world.lane, status, attempt, counted, real };
-    assert_eq!(counts::drift(&pool).await.unwrap(), [lie(0, 0, 3, 2), lie(2, 4, 7, 0)]);
+    assert_eq!(counts::drift(&pool).await.unwrap(), [expected(0, 0, 3, 2), expected(2, 4, 7, 0)]);
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]

@@ -1,6 +1,6 @@
 //! In the throughput every job is in its bucket once, folded or not.
 
-use super::world::{World, lead, delete_expired};
+use super::world::{World, delete_expired, lead};
 use insight::store::stats::{rollup, throughput, throughput_until};
 use model::{actor::Scope, id::AppId, id::IntegrationId, stats::Window};
 use queue::QueueError;

@@ -53,8 +53,8 @@ async fn entries_without_a_job_and_keys_without_jobs_are_removed_and_counted(poo
     service.run_once(&pool, term).await.unwrap();
     // The new entry stays, because its job may not be committed yet.
     assert_eq!(world.number(LEFT).await, 311);
-    let noted = "select sum(case what when 'ready' then n * 100 when 'waiting' then n * 10 else n end)::bigint from headgate.tidied";
-    assert_eq!(world.number(noted).await, 321);
+    let tidied_rows = "select sum(case what when 'ready' then n * 100 when 'waiting' then n * 10 else n end)::bigint from headgate.tidied";
+    assert_eq!(world.number(tidied_rows).await, 321);
     assert_eq!(service.interval().as_secs(), 3_600, "the scan is complete");
 }
 
@@ -97,7 +97,7 @@ async fn what_a_scan_in_portions_removed_is_logged_once(pool: PgPool) {
     world.pending(world.lane, 2_500, 3_600).await;
     world.run("delete from headgate.jobs").await;
     let warnings = Warnings::default();
-    let listening = tracing::subscriber::set_default(tracing_subscriber::registry().with(warnings.clone()));
+    let guard = tracing::subscriber::set_default(tracing_subscriber::registry().with(warnings.clone()));
     let service = Tidy::default();
     for portion in 1..=3 {
         service.run_once(&pool, term).await.unwrap();
@@ -106,7 +106,7 @@ async fn what_a_scan_in_portions_removed_is_logged_once(pool: PgPool) {
     assert_eq!(world.number("select count(*) from headgate.ready").await, 0);
     service.run_once(&pool, term).await.unwrap();
     assert_eq!(warnings.0.load(Ordering::Relaxed), 1);
-    drop(listening);
+    drop(guard);
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]

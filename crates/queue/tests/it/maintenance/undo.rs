@@ -1,6 +1,6 @@
 //! Undo of bulk actions.
 
-use super::world::{World, an_operator, lead, take_over, delete_expired};
+use super::world::{World, an_operator, delete_expired, lead, take_over};
 use insight::{
     services::RunOperations,
     store::{
@@ -114,7 +114,11 @@ async fn requeued_dead_letters_are_restored_as_they_were_unless_they_were_tried(
     assert_eq!(world.number(LETTERS).await, 128);
     assert_eq!(world.number("select count(*) from headgate.jobs").await, 2);
     assert_eq!(world.number("select count(*) from headgate.ready").await, 2);
-    assert_eq!(world.number("select count(*) from headgate.finished_jobs").await, 0, "they were not cancelled");
+    assert_eq!(
+        world.number("select count(*) from headgate.finished_jobs").await,
+        0,
+        "they were not cancelled"
+    );
     assert_eq!(world.number("select coalesce(sum(cancelled), 0) from headgate.throughput_deltas").await, 0);
     no_drift(&world).await;
 
@@ -289,7 +293,11 @@ async fn a_small_one_whose_process_died_is_done_by_the_leader(pool: PgPool) {
     let prepared = operations::prepare(&pool, &an_operator(), BulkSubject::DeadLetters, new).await.unwrap();
     let id = prepared.store(&mut pool.acquire().await.unwrap()).await.unwrap().unwrap();
     run_to_the_end(&world, term).await;
-    assert_eq!(get(&world, id).await.changed, 0, "the leader leaves it to the process that started it for a while");
+    assert_eq!(
+        get(&world, id).await.changed,
+        0,
+        "the leader leaves it to the process that started it for a while"
+    );
     world.run("update headgate.operations set paced_until = clock_timestamp()").await;
     run_to_the_end(&world, term).await;
     let done = get(&world, id).await;
@@ -335,13 +343,13 @@ async fn a_dry_run_of_a_requeue_says_what_it_adds_to_each_limit(pool: PgPool) {
     let new = NewBulk { dry_run: true, filter, ..of(&world, BulkAction::Requeue) };
     let start = operations::start(&pool, &an_operator(), BulkSubject::DeadLetters, new).await.unwrap();
     let BulkStart::DryRun(dry) = start else { panic!() };
-    let told: Vec<_> = dry
+    let loads: Vec<_> = dry
         .added_load
         .iter()
         .map(|load| {
             (load.integration_ids.clone(), load.added, load.pending, load.requests, load.drain_seconds)
         })
         .collect();
-    assert_eq!(told, [(vec![world.lane], 300, 20, Some(20), Some(16)), (vec![other], 10, 0, None, None)]);
+    assert_eq!(loads, [(vec![world.lane], 300, 20, Some(20), Some(16)), (vec![other], 10, 0, None, None)]);
     assert_eq!((dry.eta_seconds, dry.sample_rows.len()), (Some(16), 5));
 }

@@ -132,6 +132,8 @@ impl support::World {
         let engine = support::start(&self.pool, config.clone(), script);
         support::until_recorded(&engine, 11).await;
         engine.shutdown().await;
-        Maintenance::run_once(&self.pool, &config, insight::services::services(&EngineConfig::default())).await.unwrap();
+        Maintenance::run_once(&self.pool, &config, insight::services::services(&EngineConfig::default()))
+            .await
+            .unwrap();
     }
 }

@@ -1,4 +1,4 @@
-//! An engine that tests wait for by what it recorded, never by the clock.
+//! An engine whose progress tests wait for by what it recorded, not by time.
 
 use queue::{
     EngineConfig,
@@ -8,8 +8,7 @@ use sqlx::PgPool;
 use std::{sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
 
-/// No test waits longer for anything.
-const PATIENCE: Duration = Duration::from_secs(30);
+const WAIT_TIMEOUT: Duration = Duration::from_secs(30);
 
 pub(crate) fn config() -> EngineConfig {
     EngineConfig {
@@ -25,14 +24,14 @@ pub(crate) fn start(pool: &PgPool, config: EngineConfig, handler: Arc<dyn Attemp
     Engine::start(pool.clone(), config, Handlers::new(handler), CancellationToken::new())
 }
 
-/// Until the engine has recorded so many ends.
+/// Waits until the engine has recorded so many ends of attempts.
 pub(crate) async fn until_recorded(engine: &EngineHandle, count: u64) {
     let mut recorded = engine.recorded();
-    let waited = tokio::time::timeout(PATIENCE, recorded.wait_for(|recorded| *recorded >= count)).await;
+    let waited = tokio::time::timeout(WAIT_TIMEOUT, recorded.wait_for(|recorded| *recorded >= count)).await;
     assert!(waited.is_ok(), "only {} ends recorded", *engine.recorded().borrow());
 }
 
-/// Takes the schema away: new databases of a test run are copied from one that has it.
+/// Drops the schema, which new databases of a test run have because they are copied from one that has it.
 pub(crate) async fn empty(pool: &PgPool) {
     sqlx::raw_sql("drop schema if exists headgate cascade; drop table if exists _sqlx_migrations")
         .execute(pool)
@@ -40,12 +39,12 @@ pub(crate) async fn empty(pool: &PgPool) {
         .unwrap();
 }
 
-/// Until the database answers yes.
-pub(crate) async fn until(pool: &PgPool, question: &'static str) {
-    let asked = async {
-        while !sqlx::query_scalar::<_, bool>(question).fetch_one(pool).await.unwrap_or(false) {
+/// Waits until the query returns true.
+pub(crate) async fn until(pool: &PgPool, condition: &'static str) {
+    let polling = async {
+        while !sqlx::query_scalar::<_, bool>(condition).fetch_one(pool).await.unwrap_or(false) {
             tokio::task::yield_now().await;
         }
     };
-    assert!(tokio::time::timeout(PATIENCE, asked).await.is_ok(), "never true: {question}");
+    assert!(tokio::time::timeout(WAIT_TIMEOUT, polling).await.is_ok(), "never true: {condition}");
 }

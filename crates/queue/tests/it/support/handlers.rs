@@ -1,4 +1,4 @@
-//! Handlers that do what a test says, and the outcomes they answer.
+//! Handlers that run a test's closure, and common outcomes.
 
 use async_trait::async_trait;
 use futures::future::BoxFuture;
@@ -68,12 +68,12 @@ pub(crate) fn given_up() -> Ending {
     }
 }
 
-/// What a handler answers when all went well.
+/// The outcome of a handler that succeeded.
 pub(crate) fn ok() -> Outcome {
     Outcome::Completed { how: Completion::Done, response: None, result: None, receipt: None }
 }
 
-/// What a handler answers with this verdict.
+/// The outcome of a handler that failed with this verdict.
 pub(crate) fn failed(verdict: Verdict) -> Outcome {
     Outcome::Failed { error: Failure { verdict, ..failure("no") } }
 }

@@ -1,4 +1,4 @@
-//! Builders and questions the tests of jobs and workers share.
+//! Builders and checks that the tests share.
 
 mod engine;
 mod handlers;

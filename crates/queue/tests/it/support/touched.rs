@@ -1,5 +1,5 @@
-//! What statements touch, as Postgres itself counts it: `auto_explain` sends the plan of every statement of a session, functions' and triggers'
-//! included, as it ran.
+//! What statements read, as Postgres itself counts it: `auto_explain` sends the executed plan of every statement of a session, including those
+//! of functions and triggers.
 
 use serde_json::Value;
 use sqlx::{
@@ -20,26 +20,26 @@ use tracing_subscriber::{
     layer::{Context, SubscriberExt as _},
 };
 
-/// What was touched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Touched {
-    /// Rows that scans of tables and indexes gave, and those they read and threw away.
+    /// Rows that scans of tables and indexes returned, and those they read and discarded.
     pub(crate) rows: u64,
-    /// Of these, those that were read one after the other.
+    /// Rows of these that sequential scans read.
     pub(crate) in_sequence: u64,
-    /// Pages, each as often as it was looked at.
+    /// Pages, counted as often as they were read.
     pub(crate) pages: u64,
-    /// Rows that any step handed on or threw away, those of what the statement made itself included: a join of two lists by pairs shows here.
+    /// Rows that any plan node returned or discarded, including rows that the statement made itself: a nested loop over pairs shows here.
     pub(crate) handled: u64,
 }
 
-/// Listens to a session, as long as it is held.
+/// Collects the plans of a session until it is dropped.
 pub(crate) struct Plans {
-    heard: Arc<Mutex<Vec<String>>>,
+    collected: Arc<Mutex<Vec<String>>>,
     _guard: DefaultGuard,
 }
 
-/// One session, whose plans are heard of. It keeps them, as a worker's does. So are those of a claimer that connects as it did.
+/// A pool of one session whose plans are collected. It caches plans, as a worker's session does. The plans of a claimer that connects with the
+/// same options are collected too.
 pub(crate) fn session(options: PgConnectOptions) -> (PgPool, Plans) {
     let options = options.options([
         ("session_preload_libraries", "auto_explain"),
@@ -52,19 +52,19 @@ pub(crate) fn session(options: PgConnectOptions) -> (PgPool, Plans) {
         ("client_min_messages", "log"),
     ]);
     let pool = PgPoolOptions::new().max_connections(1).connect_lazy_with(options);
-    let heard = Arc::new(Mutex::new(Vec::new()));
-    let subscriber = tracing_subscriber::registry().with(Notices(Arc::clone(&heard)));
-    (pool, Plans { heard, _guard: tracing::subscriber::set_default(subscriber) })
+    let collected = Arc::new(Mutex::new(Vec::new()));
+    let subscriber = tracing_subscriber::registry().with(Notices(Arc::clone(&collected)));
+    (pool, Plans { collected, _guard: tracing::subscriber::set_default(subscriber) })
 }
 
 impl Plans {
-    /// What the statements touched since the last time this was asked.
+    /// What the statements read since the last call.
     pub(crate) fn touched(&self) -> Touched {
         let mut touched = Touched::default();
-        for text in std::mem::take(&mut *self.heard.lock().unwrap()) {
+        for text in std::mem::take(&mut *self.collected.lock().unwrap()) {
             let Some((_, plan)) = text.split_once("plan:\n") else { continue };
             let plan: Value = serde_json::from_str(plan).unwrap();
-            // Those of nested statements are counted with them, and so are their pages: the outer one's would count twice.
+            // Nested statements send plans of their own, in which their rows are counted. Their pages are in the outer plan as well.
             touched.pages += pages(&plan["Plan"]);
             add(&plan["Plan"], &mut touched);
         }
@@ -72,7 +72,7 @@ impl Plans {
     }
 }
 
-/// Postgres counts what is below with each node; but not with the whole what it writes after the last row was given.
+/// Postgres counts the pages of the nodes below with each node, except that the total lacks what is written after the last row was returned.
 fn pages(node: &Value) -> u64 {
     let own = number(node, "Shared Hit Blocks") + number(node, "Shared Read Blocks");
     own.max(below(node).map(pages).sum())
@@ -86,11 +86,11 @@ fn add(node: &Value, touched: &mut Touched) {
     let of_any = ["Actual Rows", "Rows Removed by Filter", "Rows Removed by Join Filter"];
     touched.handled +=
         of_any.iter().map(|name| number(node, name)).sum::<u64>() * number(node, "Actual Loops");
-    // Scans of what a statement made itself have no relation.
+    // Scans of rows that the statement made itself have no relation.
     if node.get("Relation Name").is_some() || node.get("Index Name").is_some() {
         let of_one = ["Actual Rows", "Rows Removed by Filter", "Rows Removed by Index Recheck"];
         let rows = of_one.iter().map(|name| number(node, name)).sum::<u64>() * number(node, "Actual Loops");
-        // What is written is no scan: its rows come from one below.
+        // Writes are not scans: their rows come from a node below.
         if node["Node Type"] != "ModifyTable" {
             touched.rows += rows;
         }

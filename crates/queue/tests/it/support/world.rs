@@ -67,7 +67,7 @@ impl World {
         integration_id
     }
 
-    /// One that a program serves with handlers of its own.
+    /// An integration that a program serves with handlers of its own.
     pub(crate) async fn lane_of(&self, program: &str) -> IntegrationId {
         let lane = self.lane().await;
         sqlx::query("update headgate.lanes set served_by = $1 where integration_id = $2")
@@ -90,13 +90,13 @@ impl World {
         accepted
     }
 
-    /// As many plain jobs of a lane.
+    /// Accepts `count` plain jobs of a lane.
     pub(crate) async fn accept_plain(&self, lane: IntegrationId, count: usize) -> Vec<JobId> {
         let specs = vec![self.spec(lane); count];
         self.accept(&specs).await.into_iter().map(|job| job.id).collect()
     }
 
-    /// A worker whose lease holds.
+    /// A worker with a lease of an hour.
     pub(crate) async fn worker(&self) -> WorkerId {
         let id = WorkerId::generate();
         sqlx::query(
@@ -110,8 +110,8 @@ impl World {
         id
     }
 
-    /// The worker's lease ends.
-    pub(crate) async fn kill(&self, worker: WorkerId) {
+    /// Ends the worker's lease.
+    pub(crate) async fn end_lease(&self, worker: WorkerId) {
         sqlx::query("update headgate.workers set lease_until = clock_timestamp() where id = $1")
             .bind(worker)
             .execute(&self.pool)
@@ -119,8 +119,8 @@ impl World {
             .unwrap();
     }
 
-    /// Takes the jobs of dead workers back.
-    pub(crate) async fn sweep(&self) -> jobs::Recovered {
+    /// Recovers the jobs of lost workers.
+    pub(crate) async fn recover(&self) -> jobs::Recovered {
         let mut transaction = self.pool.begin_with(jobs::BEGIN).await.unwrap();
         let lost = jobs::recover_lost_leases(&mut transaction, 100).await.unwrap();
         transaction.commit().await.unwrap();
@@ -133,7 +133,7 @@ impl World {
         jobs::claim(&self.pool, &claims).await.unwrap()
     }
 
-    /// One job, for a worker of the program.
+    /// Claims one job for a worker of the program.
     pub(crate) async fn claim_for(&self, program: &str, worker_id: WorkerId) -> Vec<ClaimedJob> {
         let program = Some(program.to_owned());
         let claims = ClaimRequest { worker_id, wanted: 1, lane_cap: 1, busy: HashMap::new(), program };
@@ -147,7 +147,7 @@ impl World {
         applied
     }
 
-    /// Under the settings the engine's finisher begins its transactions with.
+    /// With the settings with which the engine's finisher begins its transactions.
     pub(crate) async fn finish_as_the_engine_does(&self, ends: &[AttemptEnd]) -> Vec<Applied> {
         let mut transaction = self.pool.begin_with(jobs::BEGIN).await.unwrap();
         let applied = jobs::finish(&mut transaction, ends).await.unwrap().applied;
@@ -173,7 +173,7 @@ impl World {
         Ok(job)
     }
 
-    /// Lets everything that waits be due.
+    /// Makes every waiting job due, and promotes it.
     pub(crate) async fn let_time_pass(&self) {
         sqlx::raw_sql(
             "update headgate.jobs set retry_at = clock_timestamp() where retry_at is not null;
@@ -190,7 +190,7 @@ impl World {
         sqlx::query_scalar(sql).fetch_one(&self.pool).await.unwrap()
     }
 
-    /// The jobs of `ready`, in the order a lane is served.
+    /// The jobs of `ready`, in the order in which a lane is served.
     pub(crate) async fn ready(&self) -> Vec<JobId> {
         sqlx::query_scalar(
             "select job_id from headgate.ready order by integration_id, rank, created_at, job_id",
@@ -200,7 +200,7 @@ impl World {
         .unwrap()
     }
 
-    /// The counters equal a recount, every job that can run stands where it is found, and nothing else does.
+    /// Checks that the counters equal a recount, that every job that can run has an entry by which it is found, and that no other has one.
     pub(crate) async fn must_be_sound(&self) {
         let wrong: Vec<(IntegrationId, i16, i16, i64)> = sqlx::query_as(
             "select integration_id, status, attempt, sum(n)::bigint from (
@@ -217,7 +217,7 @@ impl World {
         assert_eq!(wrong, [], "counters differ from a recount");
         let lost: Vec<JobId> = sqlx::query_scalar(
             "select j.id from headgate.jobs j
-             where j.status <> 1 and not j.is_held
+             where j.status <> 1 and not j.is_parked
                  and (j.serialize_key is null or exists (select 1 from headgate.serialize_keys k where k.head_job_id = j.id))
                  and not exists (select 1 from headgate.ready r where r.job_id = j.id)
                  and not exists (select 1 from headgate.waiting w where w.job_id = j.id)",
@@ -225,7 +225,7 @@ impl World {
         .fetch_all(&self.pool)
         .await
         .unwrap();
-        assert_eq!(lost, [], "jobs nobody would ever find");
+        assert_eq!(lost, [], "jobs without an entry, which nobody would find");
         let blocked: Vec<JobId> = sqlx::query_scalar(
             "select j.id from headgate.jobs j where j.serialize_key is not null and not exists (
                 select 1 from headgate.serialized_jobs s where s.job_id = j.id)",
@@ -233,8 +233,8 @@ impl World {
         .fetch_all(&self.pool)
         .await
         .unwrap();
-        assert_eq!(blocked, [], "keyed jobs in no line");
-        let beside: Vec<JobId> = sqlx::query_scalar(
+        assert_eq!(blocked, [], "jobs with a key that are not in its line");
+        let not_heads: Vec<JobId> = sqlx::query_scalar(
             "select j.id from headgate.jobs j
              where j.serialize_key is not null
                  and not exists (select 1 from headgate.serialize_keys k where k.head_job_id = j.id)
@@ -244,11 +244,11 @@ impl World {
         .fetch_all(&self.pool)
         .await
         .unwrap();
-        assert_eq!(beside, [], "jobs in the queue beside the head of their key");
+        assert_eq!(not_heads, [], "jobs with an entry that are not the head of their key");
         self.failures_must_be_sound().await;
     }
 
-    /// Who failed by what is known of live jobs alone, and counted.
+    /// Checks that `failing_jobs` has exactly the failing live jobs, and that the counters of causes equal a recount.
     async fn failures_must_be_sound(&self) {
         let stale: Vec<JobId> = sqlx::query_scalar(
             "select f.job_id from headgate.failing_jobs f
@@ -257,7 +257,7 @@ impl World {
         .fetch_all(&self.pool)
         .await
         .unwrap();
-        assert_eq!(stale, [], "failures of jobs that are over");
+        assert_eq!(stale, [], "failures of jobs that have ended");
         let unknown: Vec<JobId> = sqlx::query_scalar(
             "select j.id from headgate.jobs j
              where j.status = 2 and j.error_kind is not null
@@ -266,7 +266,7 @@ impl World {
         .fetch_all(&self.pool)
         .await
         .unwrap();
-        assert_eq!(unknown, [], "jobs that wait for another attempt and are in no group of failures");
+        assert_eq!(unknown, [], "jobs to be retried that are in no failure group");
         let wrong: Vec<(String, i64, i64)> = sqlx::query_as(
             "select fingerprint, sum(waiting)::bigint, sum(dead)::bigint from (
                 select fingerprint, waiting, dead from headgate.failure_counts
@@ -278,11 +278,11 @@ impl World {
         .fetch_all(&self.pool)
         .await
         .unwrap();
-        assert_eq!(wrong, [], "groups differ from a recount");
+        assert_eq!(wrong, [], "failure counters differ from a recount");
     }
 }
 
-/// A job of the plainest kind.
+/// A plain job.
 pub(crate) fn spec(app_id: AppId, integration_id: IntegrationId) -> JobSpec {
     JobSpec {
         app_id,

@@ -1,4 +1,4 @@
-//! Many jobs are claimed ahead of the disk. They begin when it has been reached, and not at all when nobody knows.
+//! Large claims are committed ahead of the disk. Their jobs begin once the commit is on disk, and not at all when that cannot be confirmed.
 
 use crate::support::{Script, World, config, ok, start, until, until_recorded};
 use queue::{
@@ -20,7 +20,7 @@ async fn many_jobs_are_claimed_ahead_of_the_disk_and_few_wait_for_it(pool: PgPoo
     let world = World::new(&pool).await;
     let (lane, worker_id) = (world.lane_with(1_000, None).await, world.worker().await);
     world.accept_plain(lane, 249).await;
-    // The servers of tests do not wait for disks.
+    // Test servers do not wait for disks.
     let options = (*pool.connect_options()).clone().options([("synchronous_commit", "on")]);
     let durable = PgPoolOptions::new().max_connections(2).connect_with(options).await.unwrap();
     let mut claimer = Claimer::new(&durable);
@@ -33,20 +33,20 @@ async fn many_jobs_are_claimed_ahead_of_the_disk_and_few_wait_for_it(pool: PgPoo
     let committed: String =
         sqlx::query_scalar("select pg_current_wal_insert_lsn()::text").fetch_one(&pool).await.unwrap();
     wait_until_durable(&durable).await.unwrap();
-    let is_reached: bool = sqlx::query_scalar("select pg_current_wal_flush_lsn() >= $1::pg_lsn")
+    let is_flushed: bool = sqlx::query_scalar("select pg_current_wal_flush_lsn() >= $1::pg_lsn")
         .bind(&committed)
         .fetch_one(&pool)
         .await
         .unwrap();
-    assert!(is_reached, "{committed}");
+    assert!(is_flushed, "{committed}");
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn jobs_whose_claim_the_database_may_forget_do_not_begin(pool: PgPool) {
+async fn jobs_whose_claim_may_not_be_durable_do_not_begin(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane_with(1_000, None).await;
     let jobs = world.accept_plain(lane, 150).await;
-    // What waits for the disk fails: none of the functions of that name is there.
+    // Waiting for the disk fails, because the functions of that name are missing.
     let rename = |from: &str, to: &str| {
         let rename = format!(
             "do $$ declare f regprocedure; begin

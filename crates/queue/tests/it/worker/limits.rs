@@ -1,4 +1,4 @@
-//! Rate limits over processes, and quiet that was asked for.
+//! Rate limits shared by processes, and integrations that are quiet after a 429.
 
 use crate::support::{Script, World, config, failed, ok, start, until, until_recorded};
 use model::{
@@ -16,7 +16,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Sends at its slot, and writes down when.
+/// Sends at its slot and records when.
 fn sender(sent: &Arc<Mutex<Vec<Instant>>>) -> Arc<Script> {
     let sent = Arc::clone(sent);
     Script::new(move |job: &LeasedJob| {
@@ -33,7 +33,7 @@ fn sender(sent: &Arc<Mutex<Vec<Instant>>>) -> Arc<Script> {
     })
 }
 
-/// What three callers at once are given under these limits, so many slots at a time, sorted; in microseconds.
+/// The slots that three concurrent callers get under these limits, in microseconds, sorted; `wanted` are the slots per call.
 async fn reserved_by_three(pool: &PgPool, keys: &[String], wanted: &[i32], ahead: Duration) -> Vec<i64> {
     let caller = async || {
         let mut slots: Vec<i64> = Vec::new();
@@ -56,12 +56,12 @@ async fn reserved_by_three(pool: &PgPool, keys: &[String], wanted: &[i32], ahead
     slots
 }
 
-/// In no window are there more slots than the limit allows.
-fn must_hold(limit: RateLimit, slots: &[i64]) {
+/// No window has more slots than the limit allows.
+fn must_keep(limit: RateLimit, slots: &[i64]) {
     let window_us = i64::from(limit.per_seconds) * 1_000_000;
-    let most = usize::try_from(limit.requests).unwrap();
-    for window in slots.windows(most + 1) {
-        assert!(window[most] - window[0] >= window_us, "{limit:?}: more than the limit in a window");
+    let max = usize::try_from(limit.requests).unwrap();
+    for window in slots.windows(max + 1) {
+        assert!(window[max] - window[0] >= window_us, "{limit:?}: more than the limit in a window");
     }
 }
 
@@ -74,7 +74,7 @@ async fn slots_of_many_callers_keep_to_the_limit_in_every_window_and_use_it(pool
         // Far enough ahead to see many windows without waiting for them.
         let slots = reserved_by_three(&pool, &key, &[1, 7, 3, 20, 1, 9], Duration::from_secs(600)).await;
         assert_eq!(slots.len(), 123);
-        must_hold(limit, &slots);
+        must_keep(limit, &slots);
         let took = (slots[122] - slots[0]) as f64 / (f64::from(per_seconds) * 1e6);
         let used = 122.0 / took / f64::from(requests);
         assert!((0.9..=1.0).contains(&used), "{limit:?}: {used} used");
@@ -94,9 +94,9 @@ async fn slots_of_many_callers_keep_to_each_of_several_limits_in_every_window(po
     let slots = reserved_by_three(&pool, &keys, &[1, 4, 3, 9, 2, 5], two_days).await;
     assert_eq!(slots.len(), 72);
     for limit in limits {
-        must_hold(limit, &slots);
+        must_keep(limit, &slots);
     }
-    // The narrowest is used to the full all the same: 60 a day, in steps of a 55th of it.
+    // The narrowest limit is used in full all the same: 60 a day, in steps of a 55th of it.
     let took_days = (slots[71] - slots[0]) as f64 / 86_400e6;
     let used = 71.0 / took_days / 60.0;
     assert!((0.9..=1.2).contains(&used), "{used} of the daily limit used in {took_days} days");
@@ -121,7 +121,7 @@ async fn two_engines_keep_to_a_limit_in_every_sliding_window_and_use_it(pool: Pg
         let span = window[10] - window[0];
         assert!(span >= Duration::from_secs(1), "requests {index} to {} within {span:?}", index + 10);
     }
-    // Of what was reserved, a slot that came too late on a busy machine is lost; not much is.
+    // A reserved slot that comes too late on a busy machine is lost, which must be rare.
     let took = times[39] - times[0];
     let used = 39.0 / took.as_secs_f64() / 10.0;
     assert!(used >= 0.8, "{used} of the limit used");
@@ -129,13 +129,13 @@ async fn two_engines_keep_to_a_limit_in_every_sliding_window_and_use_it(pool: Pg
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_job_without_a_slot_goes_back_uncounted(pool: PgPool) {
+async fn a_job_without_a_slot_is_released_uncounted(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane_with(50, Some(RateLimit { requests: 1, per_seconds: 3600 })).await;
     let ids = world.accept_plain(lane, 2).await;
     let sent = Arc::default();
     let engine = start(&pool, config(), sender(&sent));
-    // The other one is not claimed, or given back until its slot, in an hour.
+    // The other one is not claimed, or released until its slot in an hour.
     until(
         &pool,
         "select (select count(*) from headgate.ready) + (select count(*) from headgate.waiting) = 1
@@ -150,7 +150,7 @@ async fn a_job_without_a_slot_goes_back_uncounted(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_job_that_a_lowered_limit_has_no_room_for_goes_back_and_holds_no_slot(pool: PgPool) {
+async fn a_job_that_exceeds_a_lowered_limit_is_released_and_occupies_no_worker(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane_with(50, Some(RateLimit { requests: 10_000, per_seconds: 600 })).await;
     world.accept_plain(lane, 5).await;
@@ -163,7 +163,7 @@ async fn a_job_that_a_lowered_limit_has_no_room_for_goes_back_and_holds_no_slot(
     lanes::set_limits(&mut connection, &[lane.to_string()], &[lowered]).await.unwrap();
     world.accept_plain(lane, 1).await;
     engine.wake();
-    // Its slot was reserved, and it did not stay with the worker.
+    // Its slot was reserved, and the job was released.
     until(
         &pool,
         "select (select tat_us > extract(epoch from clock_timestamp() + interval '1 minute') * 1000000 from headgate.rate_limits)
@@ -176,7 +176,7 @@ async fn a_job_that_a_lowered_limit_has_no_room_for_goes_back_and_holds_no_slot(
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_429_holds_the_whole_integration(pool: PgPool) {
+async fn a_429_makes_the_whole_integration_quiet(pool: PgPool) {
     let world = World::new(&pool).await;
     let (busy, other) = (world.lane_with(1, None).await, world.lane().await);
     world.accept_plain(busy, 3).await;
@@ -208,6 +208,6 @@ async fn a_429_holds_the_whole_integration(pool: PgPool) {
     let of = |lane| ran.iter().filter(move |(of, _)| *of == lane).map(|(_, at)| *at).collect::<Vec<_>>();
     let (times, elsewhere) = (of(busy), of(other));
     assert!(times[1] - times[0] >= quiet, "{:?}", times[1] - times[0]);
-    assert!(elsewhere[0] < times[1], "others go on");
+    assert!(elsewhere[0] < times[1], "other integrations are not delayed");
     world.must_be_sound().await;
 }

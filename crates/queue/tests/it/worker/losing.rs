@@ -1,4 +1,4 @@
-//! A process that loses its lease, or the database.
+//! A process loses its lease or its connections.
 
 use crate::support::{Script, World, config, ok, start, until, until_recorded};
 use async_trait::async_trait;
@@ -18,34 +18,34 @@ use std::{
 };
 use tokio::sync::Notify;
 
-/// Tells when it is dropped.
-struct Dropped(Arc<Notify>);
+/// Notifies when it is dropped.
+struct NotifyOnDrop(Arc<Notify>);
 
-impl Drop for Dropped {
+impl Drop for NotifyOnDrop {
     fn drop(&mut self) {
         self.0.notify_one();
     }
 }
 
-/// What is seen of a handler that hangs.
+/// Observes a handler that hangs.
 struct Hanging {
     begun: Arc<Notify>,
     dropped: Arc<Notify>,
     runs: Arc<AtomicUsize>,
 }
 
-/// A handler that never comes back the first time, and does its job the next.
+/// A handler that never returns the first time, and completes the second time.
 fn hangs_once() -> (Arc<dyn AttemptHandler>, Hanging) {
     let (begun, dropped) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let runs = Arc::new(AtomicUsize::new(0));
-    let (tell, drops, count) = (Arc::clone(&begun), Arc::clone(&dropped), Arc::clone(&runs));
+    let (started, on_drop, count) = (Arc::clone(&begun), Arc::clone(&dropped), Arc::clone(&runs));
     let handler = Script::new(move |_: &LeasedJob| {
-        let (tell, drops) = (Arc::clone(&tell), Arc::clone(&drops));
+        let (started, on_drop) = (Arc::clone(&started), Arc::clone(&on_drop));
         let is_first = count.fetch_add(1, Ordering::SeqCst) == 0;
         Box::pin(async move {
             if is_first {
-                let _watch = Dropped(drops);
-                tell.notify_one();
+                let _watch = NotifyOnDrop(on_drop);
+                started.notify_one();
                 std::future::pending::<()>().await;
             }
             ok()
@@ -55,7 +55,7 @@ fn hangs_once() -> (Arc<dyn AttemptHandler>, Hanging) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_process_whose_lease_was_taken_stops_its_jobs_and_begins_anew(pool: PgPool) {
+async fn a_process_that_lost_its_lease_stops_its_jobs_and_registers_again(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
     let id = world.accept_plain(lane, 1).await[0];
@@ -70,7 +70,7 @@ async fn a_process_whose_lease_was_taken_stops_its_jobs_and_begins_anew(pool: Pg
     transaction.commit().await.unwrap();
     dropped.notified().await;
     until(&pool, "select count(*) = 1 from headgate.finished_jobs").await;
-    assert_ne!(engine.worker_id(), first, "another worker, as far as the sweep is concerned");
+    assert_ne!(engine.worker_id(), first, "it is a new worker for lease recovery");
     engine.shutdown().await;
     let found = world.get(id).await;
     assert_eq!((found.job.status, found.attempts.len()), (JobStatus::Completed, 2));
@@ -78,7 +78,7 @@ async fn a_process_whose_lease_was_taken_stops_its_jobs_and_begins_anew(pool: Pg
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn two_heartbeats_that_fail_stop_the_jobs_before_anybody_else_may_take_them(pool: PgPool) {
+async fn two_failed_heartbeats_stop_the_jobs_before_another_worker_may_take_them(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
     let id = world.accept_plain(lane, 1).await[0];
@@ -88,20 +88,20 @@ async fn two_heartbeats_that_fail_stop_the_jobs_before_anybody_else_may_take_the
     begun.notified().await;
     let first = engine.worker_id();
     // The database answers everything but heartbeats.
-    let mut silence = pool.begin().await.unwrap();
-    sqlx::query("lock table headgate.workers in share mode").execute(&mut *silence).await.unwrap();
-    tokio::time::timeout(Duration::from_secs(30), dropped.notified()).await.expect("it is stopped");
-    let still_ours: i64 =
+    let mut heartbeat_lock = pool.begin().await.unwrap();
+    sqlx::query("lock table headgate.workers in share mode").execute(&mut *heartbeat_lock).await.unwrap();
+    tokio::time::timeout(Duration::from_secs(30), dropped.notified()).await.expect("the handler is stopped");
+    let leased: i64 =
         sqlx::query_scalar("select count(*) from headgate.workers where lease_until > clock_timestamp()")
-            .fetch_one(&mut *silence)
+            .fetch_one(&mut *heartbeat_lock)
             .await
             .unwrap();
-    assert_eq!(still_ours, 1, "the handler is stopped while nobody else may have its job");
-    silence.rollback().await.unwrap();
+    assert_eq!(leased, 1, "the handler is stopped while the lease is still valid");
+    heartbeat_lock.rollback().await.unwrap();
 
     until(&pool, "select exists (select 1 from headgate.workers where lease_until < clock_timestamp())")
         .await;
-    assert_eq!(world.sweep().await.returned, 1);
+    assert_eq!(world.recover().await.returned, 1);
     engine.wake();
     until(&pool, "select count(*) = 1 from headgate.finished_jobs").await;
     assert_ne!(engine.worker_id(), first);
@@ -111,7 +111,7 @@ async fn two_heartbeats_that_fail_stop_the_jobs_before_anybody_else_may_take_the
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn nothing_is_lost_when_connections_break_again_and_again(pool: PgPool) {
+async fn nothing_is_lost_when_connections_break_repeatedly(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane_with(1_000, None).await;
     world.accept_plain(lane, 300).await;
@@ -135,7 +135,7 @@ async fn nothing_is_lost_when_connections_break_again_and_again(pool: PgPool) {
         .unwrap()
         .detach();
     for round in 0..6_i64 {
-        // While there is something under way.
+        // While jobs are running.
         let enough: i64 = round * 30;
         while sqlx::query_scalar::<_, i64>("select count(*) from headgate.finished_jobs")
             .fetch_one(&mut killer)
@@ -158,8 +158,8 @@ async fn nothing_is_lost_when_connections_break_again_and_again(pool: PgPool) {
     assert_eq!(world.number("select count(*) from headgate.jobs").await, 0);
 }
 
-/// Asks this connection nothing until the database has closed it.
-async fn be_silent(pool: &PgPool, connection: &mut PgConnection) -> Result<(), sqlx::Error> {
+/// Leaves this connection idle until the database has closed it.
+async fn stay_idle(pool: &PgPool, connection: &mut PgConnection) -> Result<(), sqlx::Error> {
     let backend: i32 = sqlx::query_scalar("select pg_backend_pid()").fetch_one(connection).await?;
     let is_gone = || {
         sqlx::query_scalar("select not exists (select 1 from pg_stat_activity where pid = $1)")
@@ -172,14 +172,14 @@ async fn be_silent(pool: &PgPool, connection: &mut PgConnection) -> Result<(), s
     Ok(())
 }
 
-/// Falls silent in the first transaction that records its job, as a process does that is stopped there.
-struct Silent {
+/// Stays idle in the first transaction that records its job, like a process that is stopped there.
+struct IdleOnce {
     pool: PgPool,
-    told: AtomicUsize,
+    calls: AtomicUsize,
 }
 
 #[async_trait]
-impl AttemptHandler for Silent {
+impl AttemptHandler for IdleOnce {
     async fn run(&self, _: &LeasedJob) -> Outcome {
         ok()
     }
@@ -189,47 +189,45 @@ impl AttemptHandler for Silent {
         connection: &mut PgConnection,
         _: &[CompletedJob],
     ) -> Result<(), sqlx::Error> {
-        if self.told.fetch_add(1, Ordering::SeqCst) > 0 {
+        if self.calls.fetch_add(1, Ordering::SeqCst) > 0 {
             return Ok(());
         }
-        let patience: String =
+        let idle_timeout: String =
             sqlx::query_scalar("select current_setting('idle_in_transaction_session_timeout')")
                 .fetch_one(&mut *connection)
                 .await?;
-        assert_eq!(patience, "5s", "whoever waits for the job's row waits no longer");
+        assert_eq!(idle_timeout, "5s", "others wait no longer for the job's row");
         sqlx::query("set local idle_in_transaction_session_timeout = '1ms'")
             .execute(&mut *connection)
             .await?;
-        be_silent(&self.pool, connection).await?;
+        stay_idle(&self.pool, connection).await?;
         sqlx::query("select 1").execute(connection).await.map(|_| ())
     }
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_process_that_was_stopped_while_it_recorded_a_result_records_it_again_and_repeats_no_job(
-    pool: PgPool,
-) {
+async fn a_process_stopped_while_it_records_a_result_records_it_again_and_repeats_no_job(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
     let id = world.accept_plain(lane, 1).await[0];
-    let handler = Arc::new(Silent { pool: pool.clone(), told: AtomicUsize::new(0) });
+    let handler = Arc::new(IdleOnce { pool: pool.clone(), calls: AtomicUsize::new(0) });
     let engine = start(&pool, config(), Arc::clone(&handler) as Arc<dyn AttemptHandler>);
     until(&pool, "select count(*) = 1 from headgate.finished_jobs").await;
     engine.shutdown().await;
     let found = world.get(id).await;
     assert_eq!((found.job.status, found.attempts.len()), (JobStatus::Completed, 1));
-    assert_eq!(handler.told.load(Ordering::SeqCst), 2);
+    assert_eq!(handler.calls.load(Ordering::SeqCst), 2);
     world.must_be_sound().await;
 }
 
-/// Does something else than asking the database each time it is told of a job of one of these kinds.
-struct AlwaysSilent {
+/// Stays idle in every transaction that records a job of type "silent" or "careless".
+struct AlwaysIdle {
     pool: PgPool,
-    told: Mutex<Vec<Vec<String>>>,
+    calls: Mutex<Vec<Vec<String>>>,
 }
 
 #[async_trait]
-impl AttemptHandler for AlwaysSilent {
+impl AttemptHandler for AlwaysIdle {
     async fn run(&self, _: &LeasedJob) -> Outcome {
         ok()
     }
@@ -242,26 +240,26 @@ impl AttemptHandler for AlwaysSilent {
         let kinds: Vec<String> = done.iter().map(|job| job.job_type.clone()).collect();
         let is_any = |wanted: &str| kinds.iter().any(|kind| kind == wanted);
         let (is_silent, is_careless) = (is_any("silent"), is_any("careless"));
-        self.told.lock().unwrap().push(kinds);
+        self.calls.lock().unwrap().push(kinds);
         if !(is_silent || is_careless) {
             return Ok(());
         }
-        be_silent(&self.pool, connection).await?;
-        // One that does not look learns of it by the commit.
+        stay_idle(&self.pool, connection).await?;
+        // A handler that uses the connection no more gets the error from the commit.
         if is_careless { Ok(()) } else { sqlx::query("select 1").execute(connection).await.map(|_| ()) }
     }
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_handler_that_keeps_the_database_waiting_each_time_fails_its_attempt_and_no_other(pool: PgPool) {
+async fn a_handler_that_always_idles_in_the_transaction_fails_its_attempt_and_no_other(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
     let of = |kind: &str| JobSpec { job_type: kind.into(), max_attempts: 1, ..world.spec(lane) };
     let specs = ["good", "silent", "good", "careless", "good"].map(of);
     let ids: Vec<_> = world.accept(&specs).await.into_iter().map(|job| job.id).collect();
-    let handler = Arc::new(AlwaysSilent { pool: pool.clone(), told: Mutex::default() });
-    let brief = EngineConfig { idle_in_transaction_timeout: Duration::from_millis(300), ..config() };
-    let engine = start(&pool, brief, Arc::clone(&handler) as Arc<dyn AttemptHandler>);
+    let handler = Arc::new(AlwaysIdle { pool: pool.clone(), calls: Mutex::default() });
+    let short_timeout = EngineConfig { idle_in_transaction_timeout: Duration::from_millis(300), ..config() };
+    let engine = start(&pool, short_timeout, Arc::clone(&handler) as Arc<dyn AttemptHandler>);
     until_recorded(&engine, 5).await;
     engine.shutdown().await;
     for (id, spec) in ids.iter().zip(&specs) {
@@ -278,8 +276,8 @@ async fn a_handler_that_keeps_the_database_waiting_each_time_fails_its_attempt_a
             "{message}"
         );
         let alone = vec![spec.job_type.clone()];
-        let told = handler.told.lock().unwrap().iter().filter(|kinds| **kinds == alone).count();
-        assert_eq!(told, 5, "{alone:?}");
+        let calls = handler.calls.lock().unwrap().iter().filter(|kinds| **kinds == alone).count();
+        assert_eq!(calls, 5, "{alone:?}");
     }
     world.must_be_sound().await;
 }

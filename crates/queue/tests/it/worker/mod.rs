@@ -1,9 +1,9 @@
-//! Engines that run: what they do to jobs, and what is left when they stop, die or lose the database.
+//! Running engines: what they do to jobs, and what remains when they stop, die or lose the database.
 
 mod ahead_of_disk;
-mod calling_off;
-mod doubting;
+mod cancelling;
 mod limits;
+mod locked_results;
 mod losing;
 mod running;
 mod schedules;
@@ -11,4 +11,4 @@ mod settings;
 mod starting;
 mod stopping;
 mod turns;
-mod waiting;
+mod uncertainty;

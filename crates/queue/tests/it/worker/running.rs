@@ -1,4 +1,4 @@
-//! What comes of jobs.
+//! How jobs run and end in an engine.
 
 use crate::support::{Script, World, config, failed, ok, start, until, until_recorded};
 use async_trait::async_trait;
@@ -24,7 +24,7 @@ fn typed(world: &World, lane: model::id::IntegrationId, job_type: &str) -> JobSp
     JobSpec { job_type: job_type.into(), max_attempts: 3, ..world.spec(lane) }
 }
 
-/// Keeps what is logged.
+/// Captures the log.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 
@@ -39,7 +39,7 @@ impl Write for Log {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn lines_of_an_attempt_bear_its_correlation_id_and_its_trace(pool: PgPool) {
+async fn log_lines_of_an_attempt_have_its_correlation_id_and_trace(pool: PgPool) {
     let log = Log::default();
     let writer = log.clone();
     let lines = tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();
@@ -82,7 +82,7 @@ async fn every_outcome_of_a_handler_is_recorded(pool: PgPool) {
                 ("wrong", _) => failed(Verdict::GiveUp { pauses_integration: false }),
                 ("panics", _) => panic!("out of {}", "paper"),
                 ("slow", _) => std::future::pending().await,
-                ("expired", _) => unreachable!("it is called off"),
+                ("expired", _) => unreachable!("it is cancelled"),
                 _ => ok(),
             }
         })
@@ -124,7 +124,7 @@ async fn every_outcome_of_a_handler_is_recorded(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_wake_up_is_enough(pool: PgPool) {
+async fn a_wake_up_needs_no_poll(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
     let hour = Duration::from_secs(3600);
@@ -141,7 +141,7 @@ async fn a_wake_up_is_enough(pool: PgPool) {
         waker.jobs_added();
         until_recorded(&engine, round * 10).await;
     }
-    // A scheduled job needs none.
+    // A scheduled job needs no wake-up.
     let soon = chrono::Utc::now() + chrono::Duration::milliseconds(300);
     world.accept(&[JobSpec { run_at: Some(soon), ..world.spec(lane) }]).await;
     waker.jobs_added();
@@ -149,7 +149,7 @@ async fn a_wake_up_is_enough(pool: PgPool) {
     engine.shutdown().await;
 }
 
-/// Tells what it was shown inside the finishing transaction; refuses one kind of job there.
+/// Records what it got in the finishing transaction, and fails there for the job type "poison".
 #[derive(Default)]
 struct Recorder {
     shown: Mutex<Vec<String>>,
@@ -178,7 +178,7 @@ impl AttemptHandler for Recorder {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_result_that_cannot_be_stored_fails_alone(pool: PgPool) {
+async fn a_result_that_cannot_be_stored_fails_no_other(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
     let recorder = Arc::new(Recorder::default());
@@ -224,20 +224,20 @@ async fn two_engines_share_the_work_and_run_nothing_twice(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn waiting_off_the_clock_takes_none_of_the_jobs_time(pool: PgPool) {
+async fn waiting_off_the_clock_does_not_count_towards_the_timeout(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
     let brief = |kind| JobSpec { timeout_ms: Some(100), max_attempts: 1, ..typed(&world, lane, kind) };
     world.accept(&[brief("waits"), brief("works")]).await;
     let is_over = Arc::new(tokio::sync::Notify::new());
-    let told = Arc::clone(&is_over);
+    let signal = Arc::clone(&is_over);
     let handler = Script::new(move |job: &LeasedJob| {
-        let told = Arc::clone(&told);
+        let signal = Arc::clone(&signal);
         Box::pin(async move {
             if job.job_type == "works" {
                 std::future::pending::<()>().await;
             }
-            job.off_the_clock(told.notified()).await;
+            job.off_the_clock(signal.notified()).await;
             ok()
         })
     });
@@ -254,7 +254,7 @@ async fn waiting_off_the_clock_takes_none_of_the_jobs_time(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn jobs_claimed_together_know_how_many_they_are_and_share_what_one_makes(pool: PgPool) {
+async fn jobs_claimed_together_know_their_number_and_share_a_value(pool: PgPool) {
     let world = World::new(&pool).await;
     let (many, one) = (world.lane().await, world.lane().await);
     let past = chrono::Utc::now() - chrono::Duration::hours(1);
@@ -264,9 +264,9 @@ async fn jobs_claimed_together_know_how_many_they_are_and_share_what_one_makes(p
     let shown = Arc::clone(&seen);
     let handler = Script::new(move |job: &LeasedJob| {
         let at = job.peers().share(|_| Mutex::new(0)).map_or(0, |shared| {
-            let mut met = shared.lock().unwrap();
-            *met += 1;
-            *met
+            let mut order = shared.lock().unwrap();
+            *order += 1;
+            *order
         });
         shown.lock().unwrap().push((job.integration_id, job.peers().count(), at));
         Box::pin(async { ok() })
@@ -285,14 +285,14 @@ async fn jobs_claimed_together_know_how_many_they_are_and_share_what_one_makes(p
 async fn a_waker_of_the_same_process_needs_no_notification(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
-    // Nothing polls within the time of a test, and nothing can be sent.
+    // No poll happens during the test, and no notification can be sent.
     let config = EngineConfig { poll_interval: Duration::from_secs(3600), ..config() };
     let engine = start(&pool, config, Script::new(|_: &LeasedJob| Box::pin(async { ok() })));
-    let away = PgPoolOptions::new().connect_lazy_with((*pool.connect_options()).clone());
-    away.close().await;
-    let waker = Waker::new(away);
+    let closed = PgPoolOptions::new().connect_lazy_with((*pool.connect_options()).clone());
+    closed.close().await;
+    let waker = Waker::new(closed);
     waker.wake_directly(&engine);
-    // More than once: the engine may look by itself just then.
+    // Repeatedly, because the engine may happen to check by itself.
     for done in 1..=20 {
         world.accept(&[world.spec(lane)]).await;
         waker.jobs_added();
@@ -301,13 +301,13 @@ async fn a_waker_of_the_same_process_needs_no_notification(pool: PgPool) {
     engine.shutdown().await;
 }
 
-/// Nothing is looked for by itself: what becomes claimable must ring.
+/// No poll happens during the test: whatever makes jobs claimable must wake the engine.
 fn without_polls() -> EngineConfig {
     EngineConfig { poll_interval: Duration::from_secs(3_600), ..config() }
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_retry_that_is_due_before_the_next_poll_is_begun_when_it_is_due(pool: PgPool) {
+async fn a_retry_due_before_the_next_poll_begins_when_it_is_due(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
     let handler = Script::new(|job: &LeasedJob| {
@@ -324,7 +324,7 @@ async fn a_retry_that_is_due_before_the_next_poll_is_begun_when_it_is_due(pool: 
     engine.shutdown().await;
 }
 
-/// Enqueues the next link of a chain in the transaction that ends the one before.
+/// Enqueues the next link of a chain in the transaction that completes the previous one.
 struct Chain(World, model::id::IntegrationId);
 
 #[async_trait]
@@ -347,7 +347,7 @@ impl AttemptHandler for Chain {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_is_enqueued_when_a_job_completes_is_begun_without_a_poll(pool: PgPool) {
+async fn jobs_enqueued_in_on_completed_begin_without_a_poll(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
     world.accept(&[typed(&world, lane, "a")]).await;
@@ -357,7 +357,7 @@ async fn what_is_enqueued_when_a_job_completes_is_begun_without_a_poll(pool: PgP
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_waits_for_room_in_its_lane_or_behind_its_key_is_begun_without_a_poll(pool: PgPool) {
+async fn jobs_waiting_for_their_lane_or_key_begin_without_a_poll(pool: PgPool) {
     let world = World::new(&pool).await;
     let narrow = world.lane_with(1, None).await;
     let wide = world.lane().await;

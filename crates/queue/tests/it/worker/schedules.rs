@@ -1,4 +1,4 @@
-//! The waits between attempts that an integration has of its own.
+//! Retry schedules of integrations.
 
 use crate::support::{Script, World, config, failed, ok, start, until_recorded};
 use model::{
@@ -23,8 +23,8 @@ async fn set(world: &World, lane: IntegrationId, schedule: &str) {
         .unwrap();
 }
 
-/// Fails at every first attempt; "asked" says for how long it is to be left alone.
-fn stumbling() -> Arc<dyn AttemptHandler> {
+/// Fails at every first attempt; jobs of type "asked" get an answer with Retry-After.
+fn fails_first_attempts() -> Arc<dyn AttemptHandler> {
     Script::new(|job: &LeasedJob| {
         let asked = (job.job_type == "asked").then_some(Duration::from_secs(7_200));
         let verdict =
@@ -40,7 +40,7 @@ async fn wait_of(world: &World, id: JobId) -> (Option<i64>, Option<String>) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn an_integration_with_a_schedule_of_its_own_waits_by_it_and_the_others_by_the_processs(pool: PgPool) {
+async fn an_integrations_own_schedule_is_used_and_otherwise_that_of_the_process(pool: PgPool) {
     let world = World::new(&pool).await;
     let lanes = [world.lane().await, world.lane().await, world.lane().await];
     set(&world, lanes[1], "1h, 3h").await;
@@ -49,8 +49,8 @@ async fn an_integration_with_a_schedule_of_its_own_waits_by_it_and_the_others_by
     let mut specs: Vec<JobSpec> = lanes.iter().map(|lane| world.spec(*lane)).collect();
     specs.push(asked);
     let ids: Vec<JobId> = world.accept(&specs).await.into_iter().map(|job| job.id).collect();
-    // The process's waits are none at all.
-    let engine = start(&pool, config(), stumbling());
+    // The process's schedule has no waits.
+    let engine = start(&pool, config(), fails_first_attempts());
     until_recorded(&engine, 5).await;
     engine.shutdown().await;
     for (id, (wait, reason)) in ids.iter().zip([
@@ -69,13 +69,13 @@ async fn an_integration_with_a_schedule_of_its_own_waits_by_it_and_the_others_by
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_schedule_that_is_changed_holds_for_the_failures_after_it(pool: PgPool) {
+async fn a_changed_schedule_applies_to_later_failures(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
     set(&world, lane, "1h").await;
-    // However often they fail, they are to go on.
+    // The breaker must not open, however often they fail.
     let config = EngineConfig { breaker_failures: 0, ..config() };
-    let engine = start(&pool, config, stumbling());
+    let engine = start(&pool, config, fails_first_attempts());
     let mut count = 0;
     let mut next_wait = async || {
         let id = world.accept(&[world.spec(lane)]).await[0].id;
@@ -87,6 +87,9 @@ async fn a_schedule_that_is_changed_holds_for_the_failures_after_it(pool: PgPool
     assert_eq!(next_wait().await, 3_600_000);
     set(&world, lane, "2h").await;
     let changed = async { while next_wait().await != 7_200_000 {} };
-    assert!(tokio::time::timeout(Duration::from_secs(30), changed).await.is_ok(), "the old one is kept");
+    assert!(
+        tokio::time::timeout(Duration::from_secs(30), changed).await.is_ok(),
+        "the old schedule is still used"
+    );
     engine.shutdown().await;
 }

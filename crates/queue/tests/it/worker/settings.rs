@@ -1,4 +1,4 @@
-//! What a process is told about how much it does at once, and for how long.
+//! Settings of a process: concurrency, claim size and timeout.
 
 use crate::support::{Script, World, config, ok, start, until, until_recorded};
 use model::{attempt::AttemptOutcome, rules::verdict::ErrorKind};
@@ -25,14 +25,14 @@ async fn no_more_jobs_run_at_once_than_there_are_workers(pool: PgPool) {
     let engine = start(&pool, EngineConfig { workers: 3, ..config() }, handler);
     let watch = engine.watch();
     until(&pool, "select count(*) = 3 from headgate.jobs where status = 1").await;
-    // The process has heard of it, too.
-    let heard = async {
+    // The process has received them too.
+    let received = async {
         while engine.running() < 3 {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(30), heard).await.unwrap();
-    // However often it is woken, it does not even ask.
+    tokio::time::timeout(Duration::from_secs(30), received).await.unwrap();
+    // However often it is woken, it does not even claim.
     let claims = watch.report().claims.jobs;
     for _ in 0..20 {
         engine.wake();
@@ -64,7 +64,7 @@ async fn a_claim_takes_no_more_than_it_may_fetch(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn an_attempt_at_a_job_that_says_nothing_has_the_time_of_the_process(pool: PgPool) {
+async fn a_job_without_a_timeout_gets_that_of_the_process(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
     let own = JobSpec { timeout_ms: Some(3_600_000), ..world.spec(lane) };
@@ -81,7 +81,7 @@ async fn an_attempt_at_a_job_that_says_nothing_has_the_time_of_the_process(pool:
     });
     let config = EngineConfig { job_timeout: Duration::from_millis(200), ..config() };
     let engine = start(&pool, config, Arc::clone(&handler) as _);
-    // It is timed out and then completes; the other has an hour.
+    // The first one times out and then completes; the other one has an hour.
     until_recorded(&engine, 2).await;
     open.send(true).unwrap();
     until_recorded(&engine, 3).await;

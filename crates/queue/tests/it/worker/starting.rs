@@ -1,10 +1,10 @@
-//! What is told of processes that start.
+//! System events of processes that start.
 
 use crate::support::{Script, World, config, ok, start, until_recorded};
 use sqlx::PgPool;
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn each_start_is_told_and_a_version_only_the_first_time(pool: PgPool) {
+async fn each_start_is_recorded_and_a_version_only_the_first_time(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
     for n in 1..=2 {
@@ -19,11 +19,11 @@ async fn each_start_is_told_and_a_version_only_the_first_time(pool: PgPool) {
         let expected = ["version", "start", "start"];
         assert_eq!(kinds, expected[..n + 1]);
     }
-    let whole: bool = sqlx::query_scalar(
+    let is_complete: bool = sqlx::query_scalar(
         "select bool_and(host is not null and version is not null and worker_id is not null) from headgate.system_events",
     )
     .fetch_one(&pool)
     .await
     .unwrap();
-    assert!(whole);
+    assert!(is_complete);
 }

@@ -1,4 +1,4 @@
-//! A process that stops in order loses nothing and gives back what it has not done.
+//! A process that shuts down loses nothing and releases the jobs that it has not done.
 
 use crate::support::{Script, World, config, ok, start, until};
 use model::{job::JobStatus, rate_limit::RateLimit};
@@ -11,25 +11,25 @@ use std::{sync::Arc, time::Duration};
 use tokio::sync::{Notify, Semaphore};
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn running_jobs_finish_and_waiting_ones_go_back(pool: PgPool) {
+async fn running_jobs_finish_and_waiting_ones_are_released(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane_with(5, None).await;
     let limited = world.lane_with(5, Some(RateLimit { requests: 1, per_seconds: 1 })).await;
     let slow = world.accept_plain(lane, 8).await;
     let (begun, go_on) = (Arc::new(Semaphore::new(0)), Arc::new(Notify::new()));
-    let (tell, gate) = (Arc::clone(&begun), Arc::clone(&go_on));
+    let (started, gate) = (Arc::clone(&begun), Arc::clone(&go_on));
     let handler = Script::new(move |job: &LeasedJob| {
-        let (tell, gate) = (Arc::clone(&tell), Arc::clone(&gate));
+        let (started, gate) = (Arc::clone(&started), Arc::clone(&gate));
         Box::pin(async move {
             if job.integration_id == limited {
-                tell.add_permits(1);
+                started.add_permits(1);
                 return match job.slot().await {
                     Slot::Go => ok(),
                     Slot::Later(until) => Outcome::Released { until },
                 };
             }
             let waiting = gate.notified();
-            tell.add_permits(1);
+            started.add_permits(1);
             waiting.await;
             ok()
         })
@@ -64,14 +64,14 @@ async fn running_jobs_finish_and_waiting_ones_go_back(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_outlasts_the_grace_time_is_given_back(pool: PgPool) {
+async fn jobs_that_outlast_the_grace_are_released(pool: PgPool) {
     let world = World::new(&pool).await;
     let lane = world.lane().await;
     let id = world.accept_plain(lane, 1).await[0];
     let begun = Arc::new(Notify::new());
-    let tell = Arc::clone(&begun);
+    let started = Arc::clone(&begun);
     let handler = Script::new(move |_: &LeasedJob| {
-        tell.notify_one();
+        started.notify_one();
         Box::pin(std::future::pending())
     });
     let grace = Duration::from_millis(50);
@@ -88,7 +88,7 @@ async fn what_outlasts_the_grace_time_is_given_back(pool: PgPool) {
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn a_worker_whose_connection_broke_since_its_last_heartbeat_signs_off_on_another(pool: PgPool) {
     let world = World::new(&pool).await;
-    // No heartbeat follows that would notice.
+    // No later heartbeat notices the broken connection.
     let config = EngineConfig { heartbeat_interval: Duration::from_secs(3_600), ..config() };
     let engine = start(&pool, config, Script::new(|_: &LeasedJob| Box::pin(async { ok() })));
     until(&pool, "select count(*) = 1 from headgate.workers").await;
@@ -100,9 +100,5 @@ async fn a_worker_whose_connection_broke_since_its_last_heartbeat_signs_off_on_a
         .await;
     assert!(broken > 0, "the connection of its heartbeats");
     engine.shutdown().await;
-    assert_eq!(
-        world.number("select count(*) from headgate.workers").await,
-        0,
-        "rows of workers that are gone"
-    );
+    assert_eq!(world.number("select count(*) from headgate.workers").await, 0, "the worker has signed off");
 }

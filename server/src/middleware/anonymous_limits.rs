@@ -1,0 +1,33 @@
+//! Bodies that are buffered before a handler asks who sends them: forms of the sign-in, server functions. Whoever is not signed in sends little,
+//! packed or not.
+
+use super::{client_body::content_length, content_encoding::decompress};
+use crate::api::problem::Problem;
+use axum::{
+    Router,
+    body::Body,
+    extract::Request,
+    middleware::{Next, from_fn},
+    response::{IntoResponse, Response},
+};
+use http_body_util::Limited;
+use model::actor::Actor;
+
+/// An address, a password, where somebody wanted to go.
+const MAX_ANONYMOUS_BYTES: usize = 64_000;
+/// A payload of 1 MB, each byte of it written as three.
+const MAX_FORM_BYTES: usize = 4_000_000;
+
+/// Of what comes over the wire, and of what that unpacks to.
+pub(crate) fn with_anonymous_limits<S: Clone + Send + Sync + 'static>(router: Router<S>) -> Router<S> {
+    router.layer(from_fn(limit_size)).layer(from_fn(decompress)).layer(from_fn(limit_size))
+}
+
+async fn limit_size(request: Request, next: Next) -> Response {
+    let is_signed_in = request.extensions().get::<Actor>().is_some();
+    let limit = if is_signed_in { MAX_FORM_BYTES } else { MAX_ANONYMOUS_BYTES };
+    if content_length(request.headers()) > limit {
+        return Problem::too_long().into_response();
+    }
+    next.run(request.map(|body| Body::new(Limited::new(body, limit)))).await
+}
