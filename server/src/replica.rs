@@ -1,7 +1,7 @@
-//! How far the replica is behind that lists are read from: a list itself does not show it.
+//! How far the replica that lists are read from is behind, which a list itself does not show.
 //!
-//! The newest snapshot on the replica is held against the newest there is. Both times are the sampler's, so no two clocks are compared, and a replica
-//! that hears nothing any more falls behind like one that is slow.
+//! The newest snapshot on the replica is compared with the newest one of the primary. Both times are the sampler's, so no two clocks are compared, and
+//! a replica that receives nothing any more falls behind like a slow one.
 
 use crate::state::AppState;
 use axum::{
@@ -20,39 +20,36 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// Between two looks.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
-/// A replica that takes longer to answer does not count as there.
+/// A replica that takes longer to answer counts as unreachable.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
-/// What is more is told.
+/// Only a larger lag is reported.
 const MAX_UNREPORTED_LAG: TimeDelta = TimeDelta::seconds(2);
 /// Whole seconds by which lists are behind, on the API's answers.
 const HEADER: HeaderName = HeaderName::from_static("x-lists-behind-seconds");
 
-/// The replica, as it was last seen. Cheap to clone.
+/// The replica's lag as last measured. Cheap to clone.
 #[derive(Clone)]
 pub struct Replica(watch::Receiver<Lag>);
 
-/// How far a replica is behind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lag {
-    /// By so much.
     Of(TimeDelta),
-    /// It does not answer, or has nothing of this deployment.
+    /// The replica does not answer, or has no snapshot of this deployment.
     Unknown,
 }
 
 impl Lag {
     fn between(newest: Option<DateTime<Utc>>, there: Option<DateTime<Utc>>) -> Self {
         match (newest, there) {
-            // Nobody has sampled yet: there is nothing to be behind of.
+            // There is no snapshot yet, so there is nothing to compare.
             (None, _) => Self::Of(TimeDelta::zero()),
             (Some(newest), Some(there)) => Self::Of((newest - there).max(TimeDelta::zero())),
             (Some(_), None) => Self::Unknown,
         }
     }
 
-    /// Seconds, where it is so much that it is told.
+    /// The lag in seconds, if it is large enough to be reported.
     #[must_use]
     pub fn reportable_seconds(self) -> Option<i64> {
         match self {
@@ -63,7 +60,7 @@ impl Lag {
 }
 
 impl Replica {
-    /// Looks once a second until `stop`.
+    /// Measures the lag once a second until `stop`.
     #[must_use]
     pub fn watch(pool: PgPool, live: LiveHub, stop: CancellationToken) -> Self {
         let (sender, lag) = watch::channel(Lag::Of(TimeDelta::zero()));
@@ -85,25 +82,23 @@ impl Replica {
         Self(lag)
     }
 
-    /// Tells when that is another one.
+    /// Notifies about each change of the lag.
     #[must_use]
     pub fn watch_lag(&self) -> watch::Receiver<Lag> {
         self.0.clone()
     }
 
-    /// As it was last seen.
     #[must_use]
     pub fn lag(&self) -> Lag {
         *self.0.borrow()
     }
 }
 
-/// What is news.
 fn log_change(before: Lag, now: Lag) {
     match (now, now.reportable_seconds()) {
         (Lag::Unknown, _) if before != Lag::Unknown => {
             tracing::warn!(
-                "the replica of HEADGATE_DATABASE_READ_URL does not answer, or is another database's"
+                "the replica of HEADGATE_DATABASE_READ_URL does not answer, or is a replica of another database"
             );
         }
         (_, Some(seconds)) if before.reportable_seconds().is_none() => {
@@ -118,7 +113,7 @@ fn log_change(before: Lag, now: Lag) {
     }
 }
 
-/// Says with each answer that may be a list how far lists are behind.
+/// Adds the lag to each answer that may be a list.
 pub(crate) async fn lag_header(State(state): State<AppState>, request: Request, next: Next) -> Response {
     let reads = request.method() == Method::GET;
     let mut response = next.run(request).await;
@@ -133,9 +128,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_seconds_are_not_told_and_more_is() {
+    fn a_lag_of_more_than_two_seconds_is_reported() {
         let at = |seconds| DateTime::from_timestamp(seconds, 0);
-        for (newest, there, lag, told) in [
+        for (newest, there, lag, reported) in [
             (at(100), at(100), Lag::Of(TimeDelta::zero()), None),
             (at(100), at(101), Lag::Of(TimeDelta::zero()), None),
             (at(102), at(100), Lag::Of(TimeDelta::seconds(2)), None),
@@ -144,7 +139,7 @@ mod tests {
             (None, None, Lag::Of(TimeDelta::zero()), None),
         ] {
             assert_eq!(Lag::between(newest, there), lag);
-            assert_eq!(lag.reportable_seconds(), told);
+            assert_eq!(lag.reportable_seconds(), reported);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The whole router, as `serve` runs it and tests use it.
+//! The whole router, for `serve` and for tests.
 
 use crate::{
     api::{self, problem::Problem},
@@ -12,7 +12,7 @@ use tower_http::compression::{
     predicate::{DefaultPredicate, NotForContentType, Predicate as _},
 };
 
-/// Everything below the mount prefix; health and metrics at the root as well, where a machine behind the proxy asks.
+/// Everything below the mount prefix; health and metrics at the root as well, for probes that do not go through the proxy.
 pub fn build(state: AppState) -> Router {
     let base = state.settings.base_path.clone();
     let probe_routes = probe_routes();
@@ -21,13 +21,13 @@ pub fn build(state: AppState) -> Router {
         .merge(api::router(&state))
         .merge(console_files::routes())
         .merge(middleware::with_anonymous_limits(console::calls(&state)));
-    // Pages carry the prefix in their paths already: the console's own router matches whole addresses.
+    // The paths of pages include the prefix already, because the console's own router matches whole paths.
     let pages = console::pages(&state);
     let router = if base.is_empty() {
         below.merge(pages)
     } else {
         let to_console = format!("{base}/");
-        // The overview is listed as `/gate` alone; people and proxies ask for `/gate/`.
+        // The overview has the route `/gate` only, but people and proxies also request `/gate/`.
         let overview = pages.clone();
         let at_slash = async move |mut request: Request| {
             *request.uri_mut() = without_slash(request.uri());
@@ -46,7 +46,7 @@ pub fn build(state: AppState) -> Router {
     middleware::around(router, &state).layer(compression())
 }
 
-/// What is answered where there is no room for more: probes and metrics. Everything else is told to come back.
+/// The router for connections beyond the limit: probes and metrics are answered, everything else is 503.
 pub fn probes(state: &AppState) -> Router {
     let probe_routes = probe_routes().with_state(state.clone());
     let base = &state.settings.base_path;
@@ -58,15 +58,15 @@ fn probe_routes() -> Router<AppState> {
     Router::new().merge(health::routes()).merge(metrics::routes())
 }
 
-/// The same address without the slash at the end of its path.
+/// The URL without the trailing slash of its path.
 fn without_slash(uri: &Uri) -> Uri {
     let path = uri.path().trim_end_matches('/');
     let wanted = uri.query().map_or_else(|| path.to_owned(), |query| format!("{path}?{query}"));
-    // What was an address stays one when a slash is taken away.
+    // A URL stays valid without it, so this does not fail.
     wanted.parse().unwrap_or_else(|_| uri.clone())
 }
 
-/// Quick levels: answers are made once and read once. Events are a stream, wasm comes compressed.
+/// The fastest level, because each answer is read once. Event streams are not compressed, and wasm is compressed already.
 fn compression() -> CompressionLayer<impl tower_http::compression::Predicate> {
     let worth_it = DefaultPredicate::new()
         .and(NotForContentType::new("application/wasm"))

@@ -1,26 +1,20 @@
-//! The end of the process: the first signal asks for it, the second takes it.
+//! Signals: the first one starts the shutdown, the second one ends the process at once.
 
 use std::{io::Write as _, time::Duration};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-/// Exit code of a process that was told twice, as shells count signals.
+/// Exit code after the second signal: 128 + SIGINT, as in shells.
 const EXIT_SECOND_SIGNAL: i32 = 130;
 
-/// Watches SIGTERM and SIGINT: the first cancels `stop`, the second ends the process at once, and so does a shutdown that takes
+/// Watches SIGTERM, SIGINT and SIGHUP: the first signal cancels `stop`, the second one ends the process at once, and so does a shutdown that takes
 /// longer than `timeout` (a stuck loop must not keep a deployment waiting).
-///
-/// # Errors
-/// When the signals cannot be watched.
 pub fn watch(stop: CancellationToken, timeout: Duration) -> std::io::Result<()> {
     let message = "stopping: running jobs get time to finish; a second signal ends at once";
     spawn(stop, timeout, Some(message))
 }
 
-/// As [`watch`], for a command that says itself what its end means.
-///
-/// # Errors
-/// When the signals cannot be watched.
+/// As [`watch`], for a command that prints its own message.
 pub fn watch_silently(stop: CancellationToken, timeout: Duration) -> std::io::Result<()> {
     spawn(stop, timeout, None)
 }
@@ -28,11 +22,11 @@ pub fn watch_silently(stop: CancellationToken, timeout: Duration) -> std::io::Re
 fn spawn(stop: CancellationToken, timeout: Duration, message: Option<&'static str>) -> std::io::Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
-    // A closed terminal would end the process at once and without order.
+    // Without this, closing the terminal would end the process at once.
     let mut hang_up = signal(SignalKind::hangup())?;
     tokio::spawn(async move {
         either(&mut terminate, &mut interrupt, &mut hang_up).await;
-        // First act, then speak: a log that blocks or fails must not hold up the end.
+        // Logged last, because a log that blocks or fails must not delay the shutdown.
         stop.cancel();
         start_watchdog(timeout);
         if let Some(message) = message {
@@ -52,7 +46,7 @@ async fn either(terminate: &mut Signal, interrupt: &mut Signal, hang_up: &mut Si
     }
 }
 
-/// On a thread of its own: the runtime may be what is stuck.
+/// On a thread of its own, because the runtime may be what is stuck.
 fn start_watchdog(timeout: Duration) {
     let watchdog = std::thread::Builder::new().name("shutdown-watchdog".into());
     let spawned = watchdog.spawn(move || {

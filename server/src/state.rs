@@ -1,4 +1,4 @@
-//! What every route can reach.
+//! The state of the routes.
 
 use crate::{
     health::{EngineReporter, Health},
@@ -18,18 +18,17 @@ use std::{ops::Deref, sync::Arc};
 use steering::{AuditActions, Steering};
 use tokio_util::sync::CancellationToken;
 
-/// The parts of the program, shared by all requests: each layer and handler takes one, so that it must cost nothing.
+/// The parts of the program, shared by all requests. Each layer and handler clones it, so that must be cheap.
 #[derive(Clone)]
 pub struct AppState(Arc<Parts>);
 
 impl AppState {
-    /// Put together once.
     #[must_use]
     pub fn new(parts: Parts) -> Self {
         Self(Arc::new(parts))
     }
 
-    /// The same parts for one call, whatever they do for it by this pool.
+    /// The same parts, with this pool for everything a request does.
     pub(crate) fn with_pool(&self, pool: &PgPool) -> Self {
         Self::new(Parts {
             delivery: self.delivery.clone().with_pool(pool.clone()),
@@ -49,82 +48,71 @@ impl Deref for AppState {
     }
 }
 
-/// The parts of the program.
 #[derive(Clone)]
 pub struct Parts {
-    /// Integrations, records, events.
     pub delivery: Delivery,
-    /// Users, sessions, keys.
     pub access: Access,
-    /// Decides and writes.
+    /// For requests that decide and write.
     pub pool: PgPool,
-    /// Lists and searches: its statements are cut off after a few seconds, and a replica may answer.
+    /// For lists and searches: it has a statement timeout of some seconds, and may be a replica's.
     pub console_pool: PgPool,
-    /// Runs jobs; requests leave it alone.
+    /// For jobs; requests do not use it.
     pub engine_pool: PgPool,
-    /// One connection that requests leave alone: asks whether the database answers.
+    /// One connection for the health check; requests do not use it.
     pub health_pool: PgPool,
-    /// The replica behind `console_pool`, if there is one.
+    /// The replica of `console_pool`, if there is one.
     pub replica: Option<Replica>,
-    /// The newest gauges.
     pub live: LiveHub,
-    /// The services of this process.
     pub maintenance: MaintenanceHealth,
-    /// Its engine; none when it runs no jobs.
+    /// `None` when this process runs no jobs.
     pub engine: Option<EngineWatch>,
-    /// Seals what must not be read from the database alone.
+    /// Encrypts secrets at rest.
     pub master_key: MasterKey,
-    /// How pages name their files.
     pub leptos: LeptosOptions,
-    /// What does not change while the program runs.
     pub settings: AppSettings,
-    /// Cancelled when the program is ending: streams end with it.
+    /// Cancelled when the process is stopping: event streams end with it.
     pub stop: CancellationToken,
 }
 
 impl Parts {
-    /// Integrations, records and the like as lists: never for a decision, because a replica may answer.
+    /// For lists of integrations, records and the like; never for a decision, because a replica may answer.
     pub fn lists(&self) -> Delivery {
         self.delivery.clone().with_pool(self.console_pool.clone())
     }
 
-    /// Users and keys as lists: as those.
+    /// The same for lists of users and keys.
     pub fn access_lists(&self) -> Access {
         self.access.clone().with_pool(self.console_pool.clone())
     }
 
-    /// Seconds by which lists are behind, where it is so much that it is told.
+    /// Seconds by which lists are behind, if that is enough to be reported.
     pub fn lists_behind(&self) -> Option<i64> {
         self.replica.as_ref().and_then(|replica| replica.lag().reportable_seconds())
     }
 
-    /// What changes apps, integrations, jobs, with a line of the audit log each.
+    /// For changes, each with its entry in the audit log.
     pub fn steering(&self) -> Steering {
         Steering::new(self.delivery.clone())
     }
 
-    /// The audit log's lines, to act from.
+    /// For undoing and repeating entries of the audit log.
     pub fn audit_actions(&self) -> AuditActions {
         AuditActions::new(self.steering(), self.access.clone())
     }
 }
 
-/// What does not change while the program runs.
+/// Settings of the routes.
 #[derive(Clone, Debug, Default)]
 pub struct AppSettings {
-    /// `""` at the root, else `/prefix` without a slash at its end.
+    /// `""` at the root, else `/prefix` without a trailing slash.
     pub base_path: String,
-    /// How long things are kept.
     pub retentions: Retentions,
-    /// How slow the body of a request may be.
     pub pace: Pace,
-    /// What requests may take in memory together.
     pub memory: RequestMemory,
-    /// Whose word on the client's address counts.
     pub trusted_proxies: TrustedProxies,
 }
 
-/// Built here and not from the environment: the program needs no variable to find its own files.
+/// Set here and not read from the environment, so that the program needs no variable to find its own files.
 pub fn leptos_options() -> LeptosOptions {
     LeptosOptions::builder().output_name("headgate").site_root("target/site").site_pkg_dir("pkg").build()
 }

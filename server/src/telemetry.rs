@@ -1,8 +1,8 @@
-//! The log: text for people, JSON for machines, on standard error.
+//! The log on standard error, as text or JSON.
 //!
-//! Foreign text cannot steer a terminal: fields are written through `Debug`, which escapes control characters, and what comes from
-//! outside is sanitised before it is stored. A log that cannot be written (a closed pipe) is silent, never fatal. What is long is told in
-//! part: a slow statement of ten thousand letters hides the lines around it from whoever reads at night.
+//! Foreign text cannot control a terminal: fields are written with `Debug`, which escapes control characters, and text from outside is sanitised
+//! before it is stored. A log that cannot be written (a closed pipe) is silent, never fatal. Long lines are shortened, because a slow statement of
+//! ten thousand characters makes the lines around it hard to find.
 
 use crate::config::{LogFormat, TelemetrySettings};
 use serde_json::{Map, Value};
@@ -12,11 +12,11 @@ use std::{
 };
 use tracing_subscriber::{EnvFilter, fmt::MakeWriter};
 
-/// Sends the log of this process to standard error. Once per process; later calls change nothing.
+/// Starts the log of this process; later calls change nothing.
 pub fn start(settings: &TelemetrySettings) {
-    // Notices such as "relation already exists, skipping" are no news, and slow statements are the console's business.
+    // Without notices such as "relation already exists, skipping" and single statements; slow statements are warnings and stay.
     let quiet = "sqlx::postgres::notice=warn,sqlx::query=warn,hyper_util=warn";
-    // What the user says comes last and wins.
+    // The user's filter comes last and wins.
     let filter = EnvFilter::new(format!("{quiet},{}", settings.filter));
     let builder =
         tracing_subscriber::fmt().with_env_filter(filter).log_internal_errors(false).with_writer(Escaped);
@@ -32,7 +32,7 @@ pub fn start(settings: &TelemetrySettings) {
     }
 }
 
-/// Standard error, with every control character but newline and tab made visible: whatever a message holds, it is only text.
+/// Standard error, with every control character except newline and tab escaped.
 #[derive(Clone, Copy, Debug)]
 struct Escaped;
 
@@ -48,7 +48,7 @@ struct Line;
 
 impl Write for Line {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // `fmt` hands over one whole line at a time.
+        // `fmt` writes one whole line at a time.
         let line = shorten(bytes);
         let mut stderr = io::stderr().lock();
         if line.iter().any(|byte| is_control(*byte)) {
@@ -64,12 +64,12 @@ impl Write for Line {
     }
 }
 
-/// Bytes from which a line is told in part.
+/// Longer lines are shortened.
 const MAX_LINE_BYTES: usize = 3_000;
-/// What remains of a long text: so many letters of its beginning, and so many of its end.
+/// Characters kept of the beginning and of the end of a long text.
 const KEPT_CHARS: (usize, usize) = (1_200, 600);
 
-/// A line of text loses its middle, an object the middle of its long texts: it stays one.
+/// Removes the middle of a line of text. A JSON object stays valid: the middle of its long strings is removed.
 fn shorten(line: &[u8]) -> Cow<'_, [u8]> {
     if line.len() <= MAX_LINE_BYTES {
         return Cow::Borrowed(line);
@@ -89,14 +89,14 @@ fn shorten(line: &[u8]) -> Cow<'_, [u8]> {
 }
 
 fn without_middle(text: &str) -> String {
-    let letters = text.chars().count();
+    let chars = text.chars().count();
     let (begin, end) = KEPT_CHARS;
-    let Some(omitted) = letters.checked_sub(begin + end).filter(|count| *count > 0) else {
+    let Some(omitted) = chars.checked_sub(begin + end).filter(|count| *count > 0) else {
         return text.to_owned();
     };
     let head: String = text.chars().take(begin).collect();
-    let tail: String = text.chars().skip(letters - end).collect();
-    format!("{head} [… {omitted} letters left out …] {tail}")
+    let tail: String = text.chars().skip(chars - end).collect();
+    format!("{head} [… {omitted} characters omitted …] {tail}")
 }
 
 fn is_control(byte: u8) -> bool {
@@ -121,32 +121,32 @@ mod tests {
     use serde_json::{Value, json};
 
     #[test]
-    fn escape_sequences_reach_no_terminal() {
+    fn control_characters_are_escaped() {
         assert_eq!(escape(b"a\x1b[31mred\x07\n"), b"a\\x1b[31mred\\x07\n");
         assert_eq!(escape("grün\tok\n".as_bytes()), "grün\tok\n".as_bytes());
     }
 
     #[test]
-    fn of_a_long_line_begin_and_end_are_told() {
+    fn a_long_line_keeps_its_beginning_and_end() {
         let short = "WARN slow statement summary=\"select 1 …\" elapsed=1.2s\n";
         assert_eq!(shorten(short.as_bytes()), short.as_bytes());
         let long = format!("WARN slow statement db.statement=\"{}\" elapsed=1.2s\n", "grün ".repeat(2_000));
-        let told = String::from_utf8(shorten(long.as_bytes()).into_owned()).unwrap();
+        let line = String::from_utf8(shorten(long.as_bytes()).into_owned()).unwrap();
         assert!(
-            told.len() <= MAX_LINE_BYTES && told.starts_with("WARN slow") && told.ends_with("elapsed=1.2s\n"),
-            "{told}"
+            line.len() <= MAX_LINE_BYTES && line.starts_with("WARN slow") && line.ends_with("elapsed=1.2s\n"),
+            "{line}"
         );
-        assert!(told.contains(" letters left out …] "), "{told}");
+        assert!(line.contains(" characters omitted …] "), "{line}");
     }
 
     #[test]
-    fn a_long_object_stays_one() {
+    fn a_long_object_stays_valid_json() {
         let line = json!({ "level": "WARN", "db.statement": "x".repeat(9_000), "elapsed_secs": 1.2 })
             .to_string()
             + "\n";
-        let told = shorten(line.as_bytes()).into_owned();
-        assert!(told.len() <= MAX_LINE_BYTES && told.ends_with(b"\n"));
-        let fields: Value = serde_json::from_slice(&told).unwrap();
+        let line = shorten(line.as_bytes()).into_owned();
+        assert!(line.len() <= MAX_LINE_BYTES && line.ends_with(b"\n"));
+        let fields: Value = serde_json::from_slice(&line).unwrap();
         assert_eq!((&fields["level"], &fields["elapsed_secs"]), (&json!("WARN"), &json!(1.2)));
     }
 }

@@ -1,106 +1,25 @@
 //! Components that know Headgate: they show types of `model` in words, colours and numbers.
 
-mod activity_feed;
-mod answers_card;
-mod attempt_exchange;
-mod attempt_history;
-mod attempt_timeline;
-mod attempt_words;
-mod attention;
-pub mod audit_words;
-mod breaker_panel;
-mod breaker_style;
-mod bulk_question;
-mod confirm;
-mod delta_diff;
-mod empty_list;
-mod eta_words;
-mod failure;
-mod filter_bar;
-mod filter_sentence;
-mod flash;
-mod flow_chart;
-mod frame;
-mod gauge_table;
-pub mod gauge_words;
-mod growing_failures;
-mod integration_health;
-mod integration_link;
-mod job_state;
-mod job_verdict;
-mod key_help;
-mod latency_card;
-mod levels_chart;
-mod limit_strip;
-mod live_badge;
-mod loaded;
-mod newer_rows;
-pub mod operation_words;
-mod page_head;
-mod palette;
-mod payload;
-mod rate_limit_use;
-mod record_syncs;
-mod refusal;
-mod resync_state;
-mod retry_pyramid;
-mod rich_text;
-mod state_history;
-mod theme_switch;
-mod throughput_chart;
-mod view_alerts;
-mod warnings;
-mod what_if;
-mod windows;
-mod worker_trouble;
+pub mod deployment;
+pub mod integrations;
+mod jobs;
+mod page;
 
-pub use activity_feed::{ActivityFeed, marks};
-pub use answers_card::AnswersCard;
-pub use attempt_history::History;
-pub use attempt_timeline::AttemptTimeline;
-pub use attention::Attention;
-pub use audit_words::AuditWords;
-pub use breaker_panel::BreakerPanel;
-pub use breaker_style::{BreakerBadge, BreakerStyle};
-pub use bulk_question::BulkQuestion;
-pub use confirm::Confirm;
-pub use delta_diff::DeltaDiff;
-pub use empty_list::EmptyList;
-pub use eta_words::eta_words;
-pub use failure::Failure;
-pub use filter_bar::FilterBar;
-pub use filter_sentence::FilterSentence;
-pub use flash::{Flash, FlashBar, Outcome};
-pub use flow_chart::FlowChart;
-pub use frame::{Frame, Logo, Reader};
-pub use gauge_table::{GaugeRow, GaugeTable};
-pub use growing_failures::GrowingFailures;
-pub use integration_health::{HealthBadge, HealthText};
-pub use integration_link::IntegrationLink;
-pub use job_state::{JobStateBadge, JobStateStyle};
-pub use job_verdict::JobVerdict;
-pub use key_help::KeyHelp;
-pub use latency_card::LatencyCard;
-pub use levels_chart::LevelsChart;
-pub use limit_strip::{LimitStrip, allowed, edits_in, moment};
-pub use live_badge::LiveBadge;
-pub use loaded::Loaded;
-pub use newer_rows::NewerRows;
-pub use operation_words::{OperationBadge, OperationProgress};
-pub use page_head::PageHead;
-pub use palette::Palette;
-pub use payload::Payload;
-pub use rate_limit_use::{RateLimitUseMeter, limits_in_words};
-pub use record_syncs::RecordSyncs;
-pub use refusal::Refusal;
-pub use resync_state::{ResyncBadge, ResyncProgress};
-pub use retry_pyramid::RetryPyramid;
-pub use rich_text::RichText;
-pub use state_history::StateHistory;
-pub use theme_switch::ThemeSwitch;
-pub use throughput_chart::ThroughputChart;
-pub use view_alerts::{AlertPill, ViewAlerts};
-pub use warnings::Warnings;
-pub use what_if::WhatIf;
-pub use windows::window_segments;
-pub use worker_trouble::WorkerTrouble;
+pub use deployment::{
+    ActivityFeed, AlertPill, Attention, AuditWords, BulkQuestion, GrowingFailures, OperationBadge,
+    OperationProgress, ViewAlerts, Warnings, WorkerTrouble, marks,
+};
+pub use integrations::{
+    AnswersCard, BreakerBadge, BreakerPanel, BreakerStyle, FlowChart, GaugeRow, GaugeTable, HealthBadge,
+    HealthText, IntegrationLink, LatencyCard, LevelsChart, LimitStrip, RateLimitUseMeter, ResyncBadge,
+    ResyncProgress, ThroughputChart, WhatIf, allowed, edits_in, eta_words, limits_in_words, moment,
+    window_segments,
+};
+pub use jobs::{
+    AttemptTimeline, DeltaDiff, History, JobStateBadge, JobStateStyle, JobVerdict, Payload, RecordSyncs,
+    RetryPyramid, StateHistory,
+};
+pub use page::{
+    Confirm, EmptyList, Failure, FilterBar, FilterSentence, Flash, FlashBar, Frame, KeyHelp, LiveBadge,
+    Loaded, Logo, NewerRows, Outcome, PageHead, Palette, Reader, Refusal, RichText, ThemeSwitch,
+};

@@ -10,11 +10,11 @@ use std::{process::ExitCode, time::Duration};
 use tokio_util::sync::CancellationToken;
 
 const CONNECTIONS: u32 = 20;
-/// Beyond the grace, or the last steps of a shutdown: then something is stuck.
+/// Time after the grace for the last steps of a shutdown; if it takes longer, something is stuck.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// # Errors
-/// A setting, or the database's.
+/// A bad setting.
 pub fn run(sources: &Sources) -> anyhow::Result<ExitCode> {
     telemetry::start(&TelemetrySettings::read(sources)?);
     let database = DatabaseSettings::read(sources)?;
@@ -38,7 +38,7 @@ async fn work(database: &Database, settings: &EngineSettings, stop: Cancellation
     if database.data_dir.is_none() {
         queue::pool::refuse_transaction_pooler(&pool).await?;
     }
-    // Any process may come first after an upgrade.
+    // Any process may be the first to start after an upgrade.
     queue::migrate::run(&pool).await?;
     queue::store::partitions::make_ahead(&pool).await?;
     let delivery = delivery(&pool, settings, key).await?;

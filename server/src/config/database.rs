@@ -1,4 +1,4 @@
-//! Which database.
+//! Settings of the database.
 
 use super::{error::ConfigError, key::Key, secret::Secret, sources::Sources};
 use std::path::PathBuf;
@@ -20,17 +20,15 @@ const DATA_DIR: Key = Key::optional(
     "a directory",
 );
 
-/// The settings of this concern.
 pub(super) const KEYS: [&Key; 3] = [&URL, &READ_URL, &DATA_DIR];
 
-/// Where the data lie. The addresses may hold passwords.
 #[derive(Clone, Debug)]
 pub struct DatabaseSettings {
-    /// None: the embedded cluster.
+    /// `None`: the embedded cluster.
     pub url: Option<Secret>,
-    /// For pages only, never for a decision.
+    /// For lists only, never for a decision.
     pub read_url: Option<Secret>,
-    /// None: chosen by who starts the program.
+    /// `None`: chosen at the start.
     pub data_dir: Option<PathBuf>,
 }
 
@@ -52,17 +50,21 @@ impl DatabaseSettings {
     }
 }
 
-/// What is wrong with an address, in words that hold nothing of it but its scheme: a password may stand anywhere in a broken one.
+/// What is wrong with a URL, in words that quote nothing of it but its scheme: a malformed one may have the password anywhere.
 fn check_url(text: &str) -> Result<(), String> {
     let Some((scheme, _)) = text.split_once("://") else {
-        return Err("it is no URL".to_owned());
+        return Err("it is not a URL".to_owned());
     };
     if !matches!(scheme, "postgres" | "postgresql") {
         let is_plain = scheme.len() <= 12 && scheme.chars().all(|c| c.is_ascii_lowercase());
-        return Err(if is_plain { format!("it begins with {scheme}://") } else { "it is no URL".to_owned() });
+        return Err(if is_plain {
+            format!("it begins with {scheme}://")
+        } else {
+            "it is not a URL".to_owned()
+        });
     }
     let Err(error) = text.parse::<sqlx::postgres::PgConnectOptions>() else { return Ok(()) };
-    // The faults of a URL, in the words of the URL standard's crate; other errors may quote the text.
+    // Faults of a URL in the words of the crate `url`; other errors may quote the text.
     let error = error.to_string();
     let known = [
         "invalid port number",
@@ -83,17 +85,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_broken_address_is_told_apart_without_its_password() {
+    fn a_malformed_url_is_explained_without_its_password() {
         for (text, why) in [
-            ("hunter2", "it is no URL"),
+            ("hunter2", "it is not a URL"),
             ("mysql://me:hunter2@x/y", "it begins with mysql://"),
-            ("hunter2!://x", "it is no URL"),
+            ("hunter2!://x", "it is not a URL"),
             ("postgres://me:hunter2@db:port/x", "invalid port number"),
             ("postgres://me:hunter2/9@db/x", "invalid port number"),
             ("postgres://me:hunter2@db/x?sslmode=hunter2", "a part of it cannot be read"),
         ] {
-            let said = check_url(text).unwrap_err();
-            assert!(said.starts_with(why) && !said.contains("hunter2"), "{text}: {said}");
+            let reason = check_url(text).unwrap_err();
+            assert!(reason.starts_with(why) && !reason.contains("hunter2"), "{text}: {reason}");
         }
         for text in
             ["postgres:///headgate?host=%2Frun&user=x", "postgresql://u:p%2F@h:5433/d?sslmode=require"]

@@ -1,4 +1,4 @@
-//! Where API and console are reached.
+//! Settings of the listener and of what is in front of it.
 
 use super::{error::ConfigError, key::Key, read::networks, sources::Sources};
 use ipnet::IpNet;
@@ -19,21 +19,19 @@ const BASE_PATH: Key = Key::with_default(
 
 const TRUSTED_PROXIES: Key = Key::optional(
     "HEADGATE_TRUSTED_PROXIES",
-    "proxies on other machines whose X-Forwarded-For and X-Forwarded-Proto are believed",
+    "proxies on other machines whose X-Forwarded-For and X-Forwarded-Proto are trusted",
     "a list of CIDRs such as 10.1.0.0/16,192.168.7.3/32,fd00::/8",
 );
 
-/// The settings of this concern.
 pub(super) const KEYS: [&Key; 3] = [&LISTEN, &BASE_PATH, &TRUSTED_PROXIES];
 
-/// Address and prefix.
 #[derive(Clone, Debug)]
 pub struct ListenSettings {
     /// Port 0 takes any free one.
     pub address: SocketAddr,
-    /// `""` at the root, else `/prefix` without a slash at its end.
+    /// `""` at the root, else `/prefix` without a trailing slash.
     pub base_path: String,
-    /// Proxies that are believed, besides those on this machine.
+    /// In addition to those on this machine.
     pub trusted_proxies: Vec<IpNet>,
 }
 
@@ -50,7 +48,7 @@ impl ListenSettings {
 }
 
 fn address(text: &str) -> Option<SocketAddr> {
-    // `localhost` is what people type; it means the loopback address.
+    // People type `localhost`, which is not an address to the parser.
     let text =
         text.strip_prefix("localhost:").map_or_else(|| text.to_owned(), |port| format!("127.0.0.1:{port}"));
     text.parse().ok()

@@ -1,5 +1,5 @@
-//! Settings: flag, then `HEADGATE_*`, then TOML file, then default. One file per concern; a command reads only the concerns it
-//! needs, so that a bad value of a setting that only another command uses stops nothing. Unknown keys stop every command.
+//! Settings: flag, then `HEADGATE_*`, then TOML file, then default. One file per concern. A command reads only the concerns it needs, so a
+//! bad value of a setting that only other commands use does not stop it. Unknown keys stop every command.
 
 mod database;
 mod error;
@@ -32,26 +32,21 @@ use model::retention::Retentions;
 /// A group of settings that a command reads or does not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Concern {
-    /// Which database.
     Database,
-    /// Address and prefix.
     Listen,
-    /// The engine.
+    /// Concurrency, claiming, leases, shutdown.
     Workers,
-    /// Attempts and waits.
+    /// Attempts, waits between them, breakers.
     Retry,
-    /// How long things are kept.
     Retention,
-    /// Secrets at rest, allowed targets.
+    /// Secrets at rest, allowed targets, masking.
     Delivery,
-    /// Who may enter from the start.
+    /// The first operator and the admin key.
     Operator,
-    /// The log.
     Telemetry,
 }
 
 impl Concern {
-    /// All.
     pub const ALL: [Self; 8] = [
         Self::Database,
         Self::Listen,
@@ -63,7 +58,6 @@ impl Concern {
         Self::Telemetry,
     ];
 
-    /// Its settings.
     pub fn keys(self) -> &'static [&'static Key] {
         match self {
             Self::Database => &database::KEYS,
@@ -78,27 +72,20 @@ impl Concern {
     }
 }
 
-/// Every setting there is.
 pub fn all_keys() -> Vec<&'static Key> {
     Concern::ALL.iter().flat_map(|concern| concern.keys()).copied().collect()
 }
 
-/// What a process that runs jobs is told.
+/// The settings of a process that runs jobs.
 #[derive(Clone, Debug)]
 pub struct EngineSettings {
-    /// The engine.
     pub workers: WorkerSettings,
-    /// Attempts and waits.
     pub retry: RetrySettings,
-    /// How long things are kept.
     pub retentions: Retentions,
-    /// Secrets at rest, allowed targets.
     pub delivery: DeliverySettings,
 }
 
 impl EngineSettings {
-    /// # Errors
-    /// A bad value, or values that do not go together.
     pub fn read(sources: &Sources) -> Result<Self, ConfigError> {
         Ok(Self {
             workers: WorkerSettings::read(sources)?,
@@ -109,22 +96,16 @@ impl EngineSettings {
     }
 }
 
-/// What `serve` and `demo` are told.
+/// The settings of `serve` and `demo`.
 #[derive(Clone, Debug)]
 pub struct ServeSettings {
-    /// Which database.
     pub database: DatabaseSettings,
-    /// Address and prefix.
     pub listen: ListenSettings,
-    /// What runs the jobs.
     pub engine: EngineSettings,
-    /// Who may enter from the start.
     pub operator: OperatorSettings,
 }
 
 impl ServeSettings {
-    /// # Errors
-    /// A bad value, or values that do not go together.
     pub fn read(sources: &Sources) -> Result<Self, ConfigError> {
         Ok(Self {
             database: DatabaseSettings::read(sources)?,

@@ -1,4 +1,4 @@
-//! Reads one setting as what it means.
+//! Reads and checks the value of one setting.
 
 use super::{
     error::{ConfigError, Origin},
@@ -10,10 +10,7 @@ use ipnet::IpNet;
 use std::{net::IpAddr, ops::RangeInclusive, str::FromStr, time::Duration};
 
 impl Sources {
-    /// What `parse` makes of the value; none when unset.
-    ///
-    /// # Errors
-    /// When `parse` makes nothing of it.
+    /// The parsed value; `None` when unset.
     pub fn optional<T>(
         &self,
         key: &Key,
@@ -24,18 +21,11 @@ impl Sources {
     }
 
     /// As [`optional`](Self::optional), for a key with a default.
-    ///
-    /// # Errors
-    /// When `parse` makes nothing of the value.
     pub fn required<T>(&self, key: &Key, parse: impl FnOnce(&str) -> Option<T>) -> Result<T, ConfigError> {
         let refusal = || refuse(key, "", &Origin::Environment(key.name));
         self.optional(key, parse)?.ok_or_else(refusal)
     }
 
-    /// A whole number within a range.
-    ///
-    /// # Errors
-    /// When it is none or outside.
     pub fn number<T: FromStr + PartialOrd>(
         &self,
         key: &Key,
@@ -44,26 +34,16 @@ impl Sources {
         self.required(key, |text| text.parse().ok().filter(|number| range.contains(number)))
     }
 
-    /// A duration such as `250ms` or `7d`, within a range.
-    ///
-    /// # Errors
-    /// When it is none or outside.
+    /// A duration such as `250ms` or `7d`.
     pub fn duration(&self, key: &Key, range: RangeInclusive<Duration>) -> Result<Duration, ConfigError> {
         self.required(key, |text| model::duration::parse(text).filter(|duration| range.contains(duration)))
     }
 
-    /// A secret text, checked.
-    ///
-    /// # Errors
-    /// When it does not pass.
     pub fn secret(&self, key: &Key, check: impl FnOnce(&str) -> bool) -> Result<Option<Secret>, ConfigError> {
         self.optional(key, |text| check(text).then(|| Secret::new(text)))
     }
 
-    /// As [`secret`](Self::secret), for a text about which more can be said than that it is wrong. `check` says what, without the text.
-    ///
-    /// # Errors
-    /// When it does not pass.
+    /// As [`secret`](Self::secret); `check` also tells what is wrong, without quoting the secret.
     pub fn explained_secret(
         &self,
         key: &Key,
@@ -80,7 +60,7 @@ impl Sources {
     }
 }
 
-/// A list of networks; an address alone is a network of one.
+/// A list of networks; a single address is a network of one.
 pub(super) fn networks(text: &str) -> Option<Vec<IpNet>> {
     let network = |text: &str| text.parse().ok().or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from));
     text.split(',').map(|part| network(part.trim())).collect()

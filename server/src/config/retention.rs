@@ -1,4 +1,4 @@
-//! How long things are kept. What there is to set says `model::retention`, in one table.
+//! Settings of retention, from the table in `model::retention`.
 
 use super::{error::ConfigError, key::Key, sources::Sources};
 use model::retention::{Retained, Retentions};
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 const MAXIMUM: Duration = Duration::from_secs(3_650 * 24 * 60 * 60);
 
-/// The settings of this concern, in the order of [`Retained::ALL`].
+/// In the order of [`Retained::ALL`].
 pub(super) const KEYS: [&Key; Retained::ALL.len()] = [
     &key(Retained::FinishedJobs),
     &key(Retained::DeletedRecords),
@@ -26,15 +26,13 @@ const fn key(what: Retained) -> Key {
 
 fn minimum(what: Retained) -> Duration {
     let hours = match what {
-        // So long they can be undone.
+        // Operations can be undone for a day.
         Retained::Operations => 24,
         _ => 1,
     };
     Duration::from_secs(hours * 60 * 60)
 }
 
-/// # Errors
-/// A bad value.
 pub(super) fn read(sources: &Sources) -> Result<Retentions, ConfigError> {
     Retained::ALL.into_iter().zip(KEYS).try_fold(Retentions::default(), |kept, (what, key)| {
         Ok(kept.with(what, sources.duration(key, minimum(what)..=MAXIMUM)?))

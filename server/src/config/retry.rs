@@ -1,4 +1,4 @@
-//! When a failed attempt is followed by another.
+//! Settings of retries and breakers.
 
 use super::{error::ConfigError, key::Key, sources::Sources};
 use model::rules::backoff::Backoff;
@@ -6,7 +6,7 @@ use model::rules::backoff::Backoff;
 const MAX_ATTEMPTS: Key = Key::with_default(
     "HEADGATE_MAX_ATTEMPTS",
     "10",
-    "attempts before a job is given up",
+    "attempts before a job becomes a dead letter, unless the job or its integration sets its own",
     "a whole number from 1 to 100",
 );
 const SCHEDULE: Key = Key::with_default(
@@ -28,31 +28,23 @@ const BREAKER_FAILURES: Key = Key::with_default(
     "a whole number from 0 to 1000000",
 );
 
-/// The settings of this concern.
 pub(super) const KEYS: [&Key; 4] = [&MAX_ATTEMPTS, &SCHEDULE, &JITTER, &BREAKER_FAILURES];
 
-/// Attempts and waits.
 #[derive(Clone, Debug)]
 pub struct RetrySettings {
-    /// For jobs and integrations that do not say.
+    /// Default for jobs and integrations without their own.
     pub max_attempts: i16,
-    /// Schedule and jitter.
     pub backoff: Backoff,
-    /// In a row, of one integration; 0: never.
+    /// Failures in a row of one integration that open its breaker; 0: never.
     pub breaker_failures: u32,
 }
 
-/// For jobs and integrations that do not say.
-///
-/// # Errors
-/// A bad value.
+/// By itself, for `import`, which runs no jobs but stores the number with them.
 pub fn max_attempts(sources: &Sources) -> Result<i16, ConfigError> {
     sources.number(&MAX_ATTEMPTS, 1..=100)
 }
 
 impl RetrySettings {
-    /// # Errors
-    /// A bad value.
     pub fn read(sources: &Sources) -> Result<Self, ConfigError> {
         Ok(Self {
             max_attempts: max_attempts(sources)?,

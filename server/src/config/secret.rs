@@ -2,17 +2,16 @@
 
 use std::fmt;
 
-/// Text that appears in no log and no error: it has no `Display`, and `Debug` hides it.
+/// Text that stays out of logs and errors: it has no `Display`, and `Debug` hides it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Takes it into custody.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// The text itself, where it is needed and nowhere else.
+    /// The text itself.
     pub fn expose(&self) -> &str {
         &self.0
     }

@@ -1,4 +1,4 @@
-//! Keys, the first operator, and where deliveries may go.
+//! Settings of keys, the first operator, allowed targets and masking.
 
 use super::{error::ConfigError, key::Key, read::networks, secret::Secret, sources::Sources};
 use delivery::MasterKey;
@@ -7,8 +7,8 @@ use model::{limits::PASSWORD_CHARS, rules::masking};
 
 const MASTER_KEY: Key = Key::secret(
     "HEADGATE_MASTER_KEY",
-    "encrypts signing secrets and credentials at rest; unset: made in the data directory with the embedded database",
-    "32 bytes in base64 (`openssl rand -base64 32` makes some)",
+    "encrypts signing secrets and credentials at rest; unset: with the embedded database, generated in the data directory",
+    "32 bytes in base64 (`openssl rand -base64 32` generates some)",
 );
 const ALLOWED_TARGETS: Key = Key::optional(
     "HEADGATE_ALLOWED_TARGETS",
@@ -19,7 +19,7 @@ const ALLOW_HTTP: Key =
     Key::with_default("HEADGATE_ALLOW_HTTP", "false", "plain http to public addresses", "true or false");
 const MASKED_FIELDS: Key = Key::optional(
     "HEADGATE_MASKED_FIELDS",
-    "fields masked in payloads and answers, besides those whose names say that they are secret",
+    "fields masked in payloads and answers, in addition to those whose names suggest a secret",
     "a list of up to 100 fields such as email,customer.iban,*.phone",
 );
 const ADMIN_API_KEY: Key = Key::secret(
@@ -29,27 +29,23 @@ const ADMIN_API_KEY: Key = Key::secret(
 );
 const ADMIN_EMAIL: Key =
     Key::optional("HEADGATE_ADMIN_EMAIL", "creates the first operator", "an e-mail address");
-const ADMIN_PASSWORD: Key = Key::secret("HEADGATE_ADMIN_PASSWORD", "its password", "8 to 128 characters");
+const ADMIN_PASSWORD: Key =
+    Key::secret("HEADGATE_ADMIN_PASSWORD", "the first operator's password", "8 to 128 characters");
 
-/// What a process that delivers needs.
 pub(super) const DELIVERY_KEYS: [&Key; 4] = [&MASTER_KEY, &ALLOWED_TARGETS, &ALLOW_HTTP, &MASKED_FIELDS];
-/// What a process that people sign in to needs.
 pub(super) const OPERATOR_KEYS: [&Key; 3] = [&ADMIN_API_KEY, &ADMIN_EMAIL, &ADMIN_PASSWORD];
 
-/// Keys at rest, and the guard of addresses.
 #[derive(Clone, Debug)]
 pub struct DeliverySettings {
     /// 32 bytes in base64.
     pub master_key: Option<Secret>,
-    /// Beyond public addresses.
+    /// In addition to public addresses.
     pub allowed_targets: Vec<IpNet>,
-    /// Whether public addresses may be spoken to in the clear.
+    /// Whether deliveries to public addresses may use plain http.
     pub allow_http: bool,
-    /// Not to be shown.
     pub masked_fields: Vec<String>,
 }
 
-/// Who may enter from the start.
 #[derive(Clone, Debug)]
 pub struct OperatorSettings {
     /// Accepted as an operator's key.
@@ -59,8 +55,6 @@ pub struct OperatorSettings {
 }
 
 impl DeliverySettings {
-    /// # Errors
-    /// A bad value.
     pub fn read(sources: &Sources) -> Result<Self, ConfigError> {
         Ok(Self {
             master_key: sources.secret(&MASTER_KEY, |text| MasterKey::from_base64(text).is_ok())?,
@@ -73,7 +67,7 @@ impl DeliverySettings {
 
 impl OperatorSettings {
     /// # Errors
-    /// A bad value; an e-mail address without a password or the other way round.
+    /// Also when there is an e-mail address without a password, or a password without an e-mail address.
     pub fn read(sources: &Sources) -> Result<Self, ConfigError> {
         let is_visible =
             |text: &str| (32..=1_000).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_graphic());

@@ -1,4 +1,4 @@
-//! Where settings come from: flag, then environment, then TOML file, then default. An empty value counts as unset.
+//! The sources of settings: flag, then environment, then TOML file, then default. An empty value counts as unset.
 
 use super::{
     error::{ConfigError, Origin},
@@ -12,22 +12,22 @@ use std::{
 
 const PREFIX: &str = "HEADGATE_";
 
-/// Everything that was said about settings, by whom.
+/// All values given, by source.
 #[derive(Debug, Default)]
 pub struct Sources {
     flags: BTreeMap<&'static str, String>,
     environment: BTreeMap<String, String>,
     file: BTreeMap<String, String>,
     file_path: PathBuf,
-    /// Instead of the keys' own.
+    /// Override the defaults of the keys.
     defaults: BTreeMap<&'static str, &'static str>,
 }
 
 impl Sources {
-    /// Gathers flags, the variables of an environment and the file, and refuses keys that do not exist.
+    /// Gathers flags, environment variables and the file.
     ///
     /// # Errors
-    /// An unknown key, a value that is no text, a file that cannot be read.
+    /// An unknown key, a value that is not UTF-8, a file that cannot be read.
     pub fn gather(
         flags: BTreeMap<&'static str, String>,
         environment: impl IntoIterator<Item = (OsString, OsString)>,
@@ -43,14 +43,14 @@ impl Sources {
         Ok(sources)
     }
 
-    /// The same with other defaults for some variables: a command may want livelier ones.
+    /// Overrides the defaults of some settings.
     #[must_use]
     pub fn with_defaults(mut self, defaults: &[(&'static str, &'static str)]) -> Self {
         self.defaults.extend(defaults.iter().copied());
         self
     }
 
-    /// The first value given, with its origin; none when there is not even a default.
+    /// The first value given, with its origin; `None` when there is not even a default.
     pub fn find(&self, key: &Key) -> Option<(&str, Origin)> {
         let given =
             |text: Option<&String>| text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
@@ -137,7 +137,7 @@ impl Sources {
     }
 }
 
-/// A value of a file as the environment would say it; lists with commas.
+/// A value of the file as in the environment, lists separated by commas.
 fn plain(value: &toml::Value) -> Option<String> {
     match value {
         toml::Value::String(text) => Some(text.clone()),
@@ -151,14 +151,14 @@ fn plain(value: &toml::Value) -> Option<String> {
     }
 }
 
-/// A misspelt name may hold a secret: plain short words are shown, anything else is not.
+/// A misspelt name may have a secret as its value, so only plain short words are shown.
 fn shown_value(value: &str) -> String {
     let is_plain =
         value.len() <= 16 && value.chars().all(|c| c.is_ascii_alphanumeric() || ".,:-_/\"".contains(c));
     if is_plain { value.to_owned() } else { format!("({} characters)", value.chars().count()) }
 }
 
-/// The known name that takes the fewest changes of letters, when they are few.
+/// The most similar known name, if it differs by a few letters only.
 fn nearest(name: &str, known: impl Iterator<Item = String>) -> Option<String> {
     let best = known.map(|known| (strsim::damerau_levenshtein(name, &known), known)).min()?;
     (best.0 <= 4 && best.0 * 2 < name.len()).then_some(best.1)
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flag_goes_before_the_environment_before_the_file_before_the_default() {
+    fn flag_precedes_environment_precedes_file_precedes_default() {
         let environment = [("HEADGATE_WORKERS", "2")];
         let file = Some("workers = 3");
         for (flag, environment, file, value) in [
@@ -229,7 +229,7 @@ mod tests {
             (
                 &[("HEADGATE_X", "my secret is long and private")][..],
                 None,
-                "HEADGATE_X=(29 characters): there is no such setting; `headgate serve --help` lists those there are",
+                "HEADGATE_X=(29 characters): there is no such setting; `headgate serve --help` lists all settings",
             ),
             (&[][..], Some("worker = 5"), "worker=5: there is no such setting; did you mean workers?"),
             (&[][..], Some("[workers]\nn = 1"), "must be a text, a number, true, false, or a list of them"),
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_of_the_file_read_as_lists_with_commas() {
+    fn lists_in_the_file_become_lists_with_commas() {
         let sources = gather(None, &[], Some("workers = [\"a\", 2, true, 0.5]")).unwrap();
         assert_eq!(sources.find(&WORKERS).unwrap().0, "a,2,true,0.5");
     }

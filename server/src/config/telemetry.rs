@@ -1,4 +1,4 @@
-//! What is logged, and how.
+//! Settings of log and traces.
 
 use super::{error::ConfigError, key::Key, sources::Sources};
 
@@ -12,32 +12,24 @@ const LOG_FORMAT: Key = Key::with_default("HEADGATE_LOG_FORMAT", "text", "text o
 const OTLP_ENDPOINT: Key =
     Key::optional("OTEL_EXPORTER_OTLP_ENDPOINT", "where traces go", "a URL such as http://collector:4318");
 
-/// The settings of this concern.
 pub(super) const KEYS: [&Key; 3] = [&LOG, &LOG_FORMAT, &OTLP_ENDPOINT];
 
-/// How a line of the log looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogFormat {
-    /// For people.
     Text,
-    /// For machines, one object a line.
+    /// One object per line.
     Json,
 }
 
-/// Filter and form of the log.
 #[derive(Clone, Debug)]
 pub struct TelemetrySettings {
-    /// As `tracing-subscriber` reads it.
+    /// In the syntax of `tracing-subscriber`.
     pub filter: String,
-    /// Text or JSON.
     pub format: LogFormat,
-    /// The standard variable.
     pub otlp_endpoint: Option<url::Url>,
 }
 
 impl TelemetrySettings {
-    /// # Errors
-    /// A bad value.
     pub fn read(sources: &Sources) -> Result<Self, ConfigError> {
         Ok(Self {
             filter: sources.required(&LOG, filter)?,
@@ -51,7 +43,7 @@ impl TelemetrySettings {
     }
 }
 
-/// Only the filter's own parser knows; but a single misspelt level would pass as the name of a target.
+/// Checked by the filter's own parser, and against the levels: the parser would take a misspelt level for the name of a target.
 fn filter(text: &str) -> Option<String> {
     const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
     let is_lone_word = text.chars().all(|c| c.is_ascii_alphanumeric());

@@ -1,4 +1,4 @@
-//! Every setting of the contract: its default, what it takes, what it refuses and how it says so.
+//! Every setting: its default, what it accepts, what it refuses and with which message.
 
 use super::*;
 use std::{collections::BTreeMap, time::Duration};
@@ -21,7 +21,7 @@ fn refusal(name: &str, value: &str) -> String {
 }
 
 #[test]
-fn every_variable_of_the_contract_exists() {
+fn every_documented_variable_exists() {
     let names: Vec<&str> = all_keys().iter().map(|key| key.name).collect();
     for name in [
         "DATABASE_URL",
@@ -58,7 +58,7 @@ fn every_variable_of_the_contract_exists() {
 }
 
 #[test]
-fn the_defaults_are_those_of_the_contract() {
+fn the_defaults_are_those_documented() {
     let sources = sources(&[]);
     let serve = ServeSettings::read(&sources).unwrap();
     let workers = &serve.engine.workers;
@@ -137,7 +137,7 @@ fn a_secret_is_never_shown() {
 }
 
 #[test]
-fn contradictions_are_named() {
+fn contradictory_settings_are_refused() {
     for (given, words) in [
         (("HEADGATE_ADMIN_EMAIL", "a@b.test"), "HEADGATE_ADMIN_PASSWORD is not"),
         (("HEADGATE_ADMIN_PASSWORD", "long enough"), "HEADGATE_ADMIN_EMAIL is not"),
@@ -148,7 +148,7 @@ fn contradictions_are_named() {
 }
 
 #[test]
-fn values_mean_what_they_say() {
+fn values_are_parsed() {
     let sources = sources(&[
         ("HEADGATE_ALLOWED_TARGETS", "10.0.0.0/8, 127.0.0.1 ,fd00::/8"),
         ("HEADGATE_ALLOW_HTTP", "TRUE"),

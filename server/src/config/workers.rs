@@ -1,4 +1,4 @@
-//! How much runs at once, how leases are kept.
+//! Settings of the engine: concurrency, claiming, leases, shutdown.
 
 use super::{error::ConfigError, key::Key, secret::Secret, sources::Sources};
 use std::time::Duration;
@@ -12,7 +12,7 @@ const WORKERS: Key = Key::with_default(
 const FETCH_LIMIT: Key = Key::with_default(
     "HEADGATE_FETCH_LIMIT",
     "200",
-    "most jobs claimed in one round trip",
+    "maximum number of jobs claimed in one round trip",
     "a whole number from 1 to 2000",
 );
 const POLL_INTERVAL: Key = Key::with_default(
@@ -24,25 +24,25 @@ const POLL_INTERVAL: Key = Key::with_default(
 const JOB_TIMEOUT: Key = Key::with_default(
     "HEADGATE_JOB_TIMEOUT",
     "30s",
-    "default time for one attempt",
+    "default timeout of one attempt",
     "a duration from 100ms to 1h, such as 30s",
 );
 const HEARTBEAT_INTERVAL: Key = Key::with_default(
     "HEADGATE_HEARTBEAT_INTERVAL",
     "10s",
-    "lease renewal; a lease ends after 3 missed",
+    "time between lease renewals; a lease ends after 3 missed ones",
     "a duration from 100ms to 10m, such as 10s",
 );
 const RECOVERY_INTERVAL: Key = Key::with_default(
     "HEADGATE_RECOVERY_INTERVAL",
     "10s",
-    "how often jobs of lost workers are looked for",
+    "how often jobs of lost workers are recovered",
     "a duration from 100ms to 10m, such as 10s",
 );
 const SHUTDOWN_GRACE: Key = Key::with_default(
     "HEADGATE_SHUTDOWN_GRACE",
     "20s",
-    "time from SIGTERM to the end, of which running jobs get all but the last 5 s",
+    "time from SIGTERM to the end of the process; running jobs get all but the last 5 s of it",
     "a duration from 0s to 1h, such as 20s",
 );
 const AMQP_URL: Key = Key::secret(
@@ -51,7 +51,6 @@ const AMQP_URL: Key = Key::secret(
     "a URL such as amqp://user:password@host:5672/vhost",
 );
 
-/// The settings of this concern.
 pub(super) const KEYS: [&Key; 8] = [
     &WORKERS,
     &FETCH_LIMIT,
@@ -63,30 +62,23 @@ pub(super) const KEYS: [&Key; 8] = [
     &AMQP_URL,
 ];
 
-/// What the engine of a process is told.
 #[derive(Clone, Debug)]
 pub struct WorkerSettings {
-    /// Jobs at once; 0: this process runs none.
+    /// Concurrent jobs; 0: this process runs none.
     pub workers: usize,
-    /// Jobs of one claim.
+    /// Jobs per claim at most.
     pub fetch_limit: usize,
-    /// Between two looks at the queue.
     pub poll_interval: Duration,
-    /// For integrations that do not say.
+    /// Default for integrations without their own.
     pub job_timeout: Duration,
-    /// Between two renewals.
     pub heartbeat_interval: Duration,
-    /// Between two sweeps.
     pub recovery_interval: Duration,
-    /// After the first signal.
+    /// From the first signal on.
     pub shutdown_grace: Duration,
-    /// Optional notifier.
     pub amqp_url: Option<Secret>,
 }
 
 impl WorkerSettings {
-    /// # Errors
-    /// A bad value.
     pub fn read(sources: &Sources) -> Result<Self, ConfigError> {
         const MS: fn(u64) -> Duration = Duration::from_millis;
         const S: fn(u64) -> Duration = Duration::from_secs;

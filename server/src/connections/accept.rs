@@ -1,4 +1,4 @@
-//! Takes connections and answers on them until told to end.
+//! Accepts connections and answers their requests until shutdown.
 
 use super::{
     ConnectionLimits,
@@ -25,10 +25,10 @@ use tokio_io_timeout::TimeoutStream;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
-/// The longest header. Browsers send some kilobytes, proxies pass on 32 at most; a connection keeps what has come of one.
+/// Browsers send headers of some kilobytes, proxies forward 32 at most. A connection buffers an incomplete header.
 const MAX_HEADER_BYTES: usize = 32 * 1024;
 
-/// Answers requests until `stop`; then those that have begun are finished.
+/// Accepts connections until `stop`; then finishes the requests that have begun.
 pub async fn serve(
     mut listener: TcpListener,
     state: AppState,
@@ -41,7 +41,7 @@ pub async fn serve(
     loop {
         let (stream, peer) = tokio::select! {
             () = stop.cancelled() => break,
-            // It waits a second when no file is left, and goes on.
+            // axum's accept waits a second and tries again when the process has no file left.
             accepted = Listener::accept(&mut listener) => accepted,
         };
         let slot = slots.take(peer.ip());
@@ -78,24 +78,24 @@ impl Connection {
             .timer(TokioTimer::new())
             .header_read_timeout(limits.next_header)
             .max_buf_size(MAX_HEADER_BYTES)
-            // A place of the reserve is for one answer.
+            // A slot of the reserve is for one answer.
             .keep_alive(!slot.is_reserve())
             .serve_connection(TokioIo::new(Box::pin(stream)), service);
         tokio::select! {
             ended = watcher.watch(connection) => if let Err(error) = ended {
-                tracing::debug!(client.address = %peer.ip(), %error, "a connection broke");
+                tracing::debug!(client.address = %peer.ip(), %error, "a connection failed");
             },
             () = no_request(&begun, limits.first_header) => {
-                tracing::debug!(client.address = %peer.ip(), "a connection asked for nothing in time");
+                tracing::debug!(client.address = %peer.ip(), "a connection sent no request in time");
             }
             () = slot.evicted() => {
-                tracing::debug!(client.address = %peer.ip(), "a connection gave way to a newer one");
+                tracing::debug!(client.address = %peer.ip(), "a connection was replaced by a newer one");
             }
         }
     }
 }
 
-/// Ends when no request has begun by then.
+/// Returns after `within` unless a request has begun by then.
 async fn no_request(begun: &CancellationToken, within: Duration) {
     if timeout(within, begun.cancelled()).await.is_ok() {
         std::future::pending::<()>().await;

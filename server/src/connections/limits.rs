@@ -1,32 +1,31 @@
-//! The bounds of connections.
+//! Limits of connections.
 
 use std::time::Duration;
 
-/// Connections at once, however many files there may be.
+/// Regardless of the limit of open files.
 const MAX_CONNECTIONS: usize = 4_096;
-/// A process whose file limit nobody knows is taken to have the smallest that is usual.
+/// Assumed when the limit of open files is unknown: the smallest usual one.
 const DEFAULT_FILE_LIMIT: u64 = 1_024;
 
-/// How many connections, and how long they may be silent.
 #[derive(Clone, Copy, Debug)]
 pub struct ConnectionLimits {
     /// From the connection to the end of its first request's header.
     pub first_header: Duration,
-    /// From the end of an answer to the end of the next request's header. Longer than reverse proxies keep connections (60 s and less): they
-    /// must be the ones to close them, or a request meets a connection that has just ended.
+    /// From the end of an answer to the end of the next request's header. Longer than reverse proxies keep connections (60 s or less): they
+    /// must close them first, or they may send a request on a connection that is just being closed.
     pub next_header: Duration,
-    /// For a client to take a part of its answer. Event streams write every 15 seconds, so that one whose reader is gone ends too.
+    /// How long a client may take to read a part of its answer. Event streams write every 15 seconds, so they end too when the reader is gone.
     pub unread: Duration,
-    /// Connections in all.
+    /// Connections in total.
     pub all: usize,
-    /// Connections of one address; of IPv6 its /64. Not for the proxies that are believed: behind one of them is everybody.
+    /// Connections per IPv4 address or IPv6 /64. Trusted proxies are exempt, because all clients are behind them.
     pub per_address: usize,
-    /// Connections beyond these that are answered as far as `/healthz`, `/readyz` and `/metrics`. The newest take the places of the oldest.
+    /// Additional connections, for which only `/healthz`, `/readyz` and `/metrics` are answered. New ones replace the oldest.
     pub reserve: usize,
 }
 
 impl ConnectionLimits {
-    /// For a process that may open so many files: deliveries and the database keep half of them.
+    /// For a process that may open this many files, of which half are left to deliveries and the database.
     #[must_use]
     pub fn for_files(files: Option<u64>) -> Self {
         let files = usize::try_from(files.unwrap_or(DEFAULT_FILE_LIMIT)).unwrap_or(usize::MAX);
@@ -48,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn half_of_the_files_stay_with_deliveries_and_the_database() {
+    fn half_of_the_files_are_left_to_deliveries_and_the_database() {
         for (files, all, reserve) in [
             (None, 480, 32),
             (Some(1_024), 480, 32),

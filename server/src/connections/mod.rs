@@ -1,6 +1,6 @@
-//! The connections of API and console: how many there may be, how long a silent one may stay, and what is left for probes when all are taken.
+//! The connections of API and console: their limits, their timeouts, and a reserve for probes when all are in use.
 //!
-//! HTTP/1.1 alone: TLS and HTTP/2 are a reverse proxy's, and one connection is one request at a time, so that counting connections bounds both.
+//! HTTP/1.1 only: TLS and HTTP/2 are left to a reverse proxy. A connection has one request at a time, so limiting connections limits requests.
 
 mod accept;
 mod limits;

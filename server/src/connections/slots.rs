@@ -1,4 +1,4 @@
-//! Who is connected: a place for each connection, given back when it ends.
+//! Counts connections: each has a slot, which is freed when the connection ends.
 
 use super::ConnectionLimits;
 use crate::middleware::TrustedProxies;
@@ -9,7 +9,6 @@ use std::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// The places there are.
 pub(super) struct Slots {
     limits: ConnectionLimits,
     proxies: TrustedProxies,
@@ -20,21 +19,20 @@ pub(super) struct Slots {
 struct Taken {
     all: usize,
     by_network: HashMap<IpAddr, usize>,
-    /// Of the reserve, the oldest first.
+    /// The reserve, the oldest first.
     reserve: BTreeMap<u64, CancellationToken>,
     next_reserve_number: u64,
 }
 
-/// A connection's place.
 pub(super) struct Slot {
     slots: Arc<Slots>,
     kind: Kind,
 }
 
 enum Kind {
-    /// Everything is answered.
+    /// All requests are answered.
     Ordinary { network: IpAddr },
-    /// Probes are.
+    /// Only probes are answered.
     Reserve { number: u64, evicted: CancellationToken },
 }
 
@@ -43,7 +41,6 @@ impl Slots {
         Arc::new(Self { limits, proxies, taken: Mutex::default() })
     }
 
-    /// A place for a connection from there.
     pub(super) fn take(self: &Arc<Self>, peer: IpAddr) -> Slot {
         let network = network(peer);
         let mut taken = self.taken();
@@ -76,7 +73,7 @@ impl Slot {
         matches!(self.kind, Kind::Reserve { .. })
     }
 
-    /// When a newer connection has taken its place.
+    /// Returns when a newer connection has replaced this one.
     pub(super) async fn evicted(&self) {
         match &self.kind {
             Kind::Ordinary { .. } => std::future::pending().await,
@@ -105,7 +102,7 @@ impl Drop for Slot {
     }
 }
 
-/// What one client has at hand: an IPv4 address, a /64 of IPv6.
+/// What usually belongs to one client: an IPv4 address, or an IPv6 /64.
 fn network(peer: IpAddr) -> IpAddr {
     match peer.to_canonical() {
         IpAddr::V6(v6) => {
@@ -135,29 +132,29 @@ mod tests {
     }
 
     #[test]
-    fn one_address_takes_its_share_and_leaves_the_rest_to_others() {
+    fn connections_per_address_are_limited() {
         let slots = slots(10, 2, 4);
         let (first, second) = (take(&slots, "203.0.113.7"), take(&slots, "::ffff:203.0.113.7"));
         assert!(is_ordinary(&first) && is_ordinary(&second));
         assert!(!is_ordinary(&take(&slots, "203.0.113.7")));
         assert!(is_ordinary(&take(&slots, "203.0.113.8")));
         drop(first);
-        assert!(is_ordinary(&take(&slots, "203.0.113.7")), "a place that is given back is free");
+        assert!(is_ordinary(&take(&slots, "203.0.113.7")), "a freed slot can be used again");
         let _host = [take(&slots, "2001:db8::1"), take(&slots, "2001:db8::2")];
         assert!(!is_ordinary(&take(&slots, "2001:db8::3")), "a /64 is one host's");
         assert!(is_ordinary(&take(&slots, "2001:db8:0:1::1")));
     }
 
     #[test]
-    fn a_proxy_has_everybody_behind_it() {
+    fn trusted_proxies_have_no_limit_per_address() {
         let slots = slots(10, 2, 4);
         let proxied: Vec<Slot> = (0..10).map(|_| take(&slots, "127.0.0.1")).collect();
         assert!(proxied.iter().all(is_ordinary));
-        assert!(!is_ordinary(&take(&slots, "127.0.0.1")), "the bound of all is a proxy's too");
+        assert!(!is_ordinary(&take(&slots, "127.0.0.1")), "the total limit applies to proxies too");
     }
 
     #[tokio::test]
-    async fn in_the_reserve_the_newest_take_the_places_of_the_oldest() {
+    async fn new_connections_replace_the_oldest_of_the_reserve() {
         let slots = slots(1, 1, 2);
         let _ordinary = take(&slots, "127.0.0.1");
         let reserve: Vec<Slot> = (0..3).map(|_| take(&slots, "127.0.0.1")).collect();

@@ -1,8 +1,8 @@
 //! The console's server functions: public endpoints, each at its own path below `/console`.
 //!
-//! The framework answers every refusal with 500, and sends whoever accepts HTML to the `Referer` of the request, which may be another
-//! site. What is here holds for all of them: who asks is known before the arguments are read, a refusal has its own status and a line
-//! of the log, and only forms lead somewhere, to a page of ours.
+//! The framework answers every refusal with 500, and redirects clients that accept HTML to the `Referer` of the request, which may be another
+//! site. This layer changes that for all of them: the actor is checked before the arguments are read, a refusal has its own status and a line
+//! in the log, and only forms are redirected, to a page of this console.
 
 use super::pages::{context, to_sign_in, wants_page};
 use crate::{api::extract::read_form, state::AppState};
@@ -27,10 +27,10 @@ use leptos::server_fn::{self, ServerFn as _, error::SERVER_FN_ERROR_HEADER, redi
 use model::{actor::Actor, rules::permission::Permission};
 use serde::Deserialize;
 
-/// The longest refusal that is read; they are a few words.
+/// Refusals have a few words.
 const MAX_REFUSAL_BYTES: usize = 1 << 20;
 
-/// Every server function. To be wrapped by [`crate::middleware::around`].
+/// The routes of all server functions. The caller wraps them with [`crate::middleware::around`].
 pub fn calls(state: &AppState) -> Router {
     let mut router = Router::new();
     for (path, method) in server_fn::axum::server_fn_paths() {
@@ -80,9 +80,9 @@ async fn answer(State(state): State<AppState>, request: Request, next: Next) -> 
     response
 }
 
-/// What the function answers, or why nobody gets that.
+/// The function's answer, or why it was refused.
 async fn run(state: &AppState, mut request: Request, next: Next) -> Result<Response, FormRefused> {
-    // Whoever signs in chooses a theme before.
+    // The theme can be chosen on the sign-in page.
     if request.uri().path() != SetTheme::PATH
         && let Err(because) = actor::of(request.extensions(), Permission::OpenConsole)
     {
@@ -94,9 +94,9 @@ async fn run(state: &AppState, mut request: Request, next: Next) -> Result<Respo
         Ok(read) => read,
         Err(problem) => return Ok(problem.into_response()),
     };
-    // A form that is no text is the fault of its sender; the framework does not tell that from one of ours.
+    // Invalid UTF-8 is the sender's fault; the framework would report it as an internal error.
     if str::from_utf8(&form).is_err() {
-        return Err(CallError::Invalid("the form is no UTF-8".into()).into());
+        return Err(CallError::Invalid("the form is not valid UTF-8".into()).into());
     }
     let response = next.run(request).await;
     if !response.headers().contains_key(SERVER_FN_ERROR_HEADER) {
@@ -106,7 +106,7 @@ async fn run(state: &AppState, mut request: Request, next: Next) -> Result<Respo
     Err(serde_json::from_slice(&refusal).map_or_else(|_| CallError::Broken.into(), Refusal::into))
 }
 
-/// Nothing is done of a call without a session; a form's page says so after the sign-in.
+/// A call without a session does nothing. For a form, its page says so after the sign-in.
 async fn page_of_lost_form(state: &AppState, request: Request, because: CallError) -> FormRefused {
     if because != CallError::SignedOut || request.method() != Method::POST {
         return because.into();
@@ -117,7 +117,7 @@ async fn page_of_lost_form(state: &AppState, request: Request, because: CallErro
     FormRefused { because, page: page.unwrap_or_default() }
 }
 
-/// As server functions write it.
+/// The error of a server function as it is serialised.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Refusal {
@@ -134,7 +134,7 @@ impl From<Refusal> for FormRefused {
     }
 }
 
-/// Without a script it is the browser that follows, and not the console's router.
+/// Without JavaScript the browser follows the redirect, and not the console's router.
 fn follow_redirect(response: Response) -> Response {
     let (mut parts, body) = response.into_parts();
     if parts.headers.remove(REDIRECT_HEADER).is_some() {

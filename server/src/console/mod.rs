@@ -1,4 +1,4 @@
-//! Mounting the console: its pages, its server functions, and who may reach them.
+//! Mounts the console's pages and server functions, and checks access to them.
 
 mod calls;
 mod pages;

@@ -1,7 +1,7 @@
-//! The console's pages, and who may open which.
+//! The console's pages, and the permission each needs.
 //!
-//! They authorise themselves again; what is here answers before anything is rendered: no session leads to the sign-in, the wrong
-//! role gets a 403.
+//! Pages check access themselves as well. This check answers before anything is rendered: without a session with a redirect to the sign-in,
+//! with the wrong role with 403.
 
 use crate::{
     console_files,
@@ -27,7 +27,7 @@ use leptos_axum::{LeptosRoutes as _, generate_route_list_with_exclusions_and_ssg
 use model::{actor::Actor, rules::permission::Permission};
 use std::sync::Arc;
 
-/// Answered by the API without a script: the console's own route of that path is for the browser's router alone.
+/// Answered by `api::sign_in`, without JavaScript; the console's route of this path exists for the browser's router only.
 const SIGN_IN_LINK: &str = "/sign-in/link/{token}";
 
 /// Every page of the console, with the mount prefix in its path.
@@ -49,7 +49,7 @@ pub fn pages(state: &AppState) -> Router {
         .with_state(state.clone())
 }
 
-/// What no route answers: the console's own page for that, or a problem document for programs.
+/// The answer to unknown paths: a page of the console, or a problem document for programs.
 pub fn not_found(state: &AppState) -> Router {
     let context = context(state);
     let options = state.leptos.clone();
@@ -63,7 +63,7 @@ pub fn not_found(state: &AppState) -> Router {
         if !is_page {
             return crate::api::problem::Problem::not_found().into_response();
         }
-        // Whoever may not look around does not learn here which addresses there are.
+        // Without access to the console the answer does not tell which paths exist.
         let is_below = request.uri().path().starts_with(base.as_str());
         if let Some(refused) = is_below.then(|| refusal(&base, &request)).flatten() {
             return refused;
@@ -74,7 +74,7 @@ pub fn not_found(state: &AppState) -> Router {
     })
 }
 
-/// What a render and a server function can reach.
+/// What pages and server functions can use.
 pub(super) fn context(state: &AppState) -> ConsoleContext {
     ConsoleContext {
         delivery: state.delivery.clone(),
@@ -92,7 +92,6 @@ pub(super) fn context(state: &AppState) -> ConsoleContext {
     }
 }
 
-/// Who may open the page.
 async fn guard(State(state): State<AppState>, request: Request, next: Next) -> Response {
     match refusal(&state.settings.base_path, &request) {
         Some(refused) => refused,
@@ -100,12 +99,12 @@ async fn guard(State(state): State<AppState>, request: Request, next: Next) -> R
     }
 }
 
-/// What somebody gets instead of a page that is not for them.
+/// The answer instead of a page the actor may not open.
 fn refusal(base: &str, request: &Request) -> Option<Response> {
     let path = request.uri().path();
     let page = path.strip_prefix(base).unwrap_or(path);
     match actor::of(request.extensions(), required_permission(page)?) {
-        // Nobody can say who asks: the page says so and recovers by itself.
+        // The session cannot be checked: the page says so and recovers by itself.
         Ok(_) | Err(CallError::Unavailable) => None,
         Err(CallError::Forbidden) => {
             request.extensions().get::<Actor>().map(|actor| forbidden(base, actor, request.headers()))
@@ -114,7 +113,7 @@ fn refusal(base: &str, request: &Request) -> Option<Response> {
     }
 }
 
-/// What a page asks of its reader; none: anybody may open it.
+/// The permission a page needs; `None`: anybody may open it.
 fn required_permission(page: &str) -> Option<Permission> {
     let first = page.trim_start_matches('/').split('/').next().unwrap_or_default();
     match first {
@@ -124,7 +123,7 @@ fn required_permission(page: &str) -> Option<Permission> {
     }
 }
 
-/// To the sign-in, and back to the page from there.
+/// Redirects to the sign-in, which leads back to the page.
 pub(super) fn to_sign_in(base: &str, page: &str, query: Option<&str>) -> Response {
     let wanted = query.map_or_else(|| page.to_owned(), |query| format!("{page}?{query}"));
     let next = if wanted == "/" || wanted.is_empty() {
@@ -142,7 +141,7 @@ pub(super) fn to_sign_in(base: &str, page: &str, query: Option<&str>) -> Respons
     (StatusCode::SEE_OTHER, headers).into_response()
 }
 
-/// Without a script and without the console: whoever may not open it gets nothing of it.
+/// A page of its own, without JavaScript and without the console's files.
 fn forbidden(base: &str, actor: &Actor, headers: &HeaderMap) -> Response {
     let cookies = headers.get(header::COOKIE).and_then(|cookies| cookies.to_str().ok()).unwrap_or_default();
     let page = forbidden_document(&BasePath::new(base), Theme::from_cookie_header(cookies), actor);
@@ -156,7 +155,7 @@ fn forbidden(base: &str, actor: &Actor, headers: &HeaderMap) -> Response {
     (StatusCode::FORBIDDEN, headers, page).into_response()
 }
 
-/// Whether a person looks at the answer.
+/// Whether the client is a browser that shows the answer.
 pub(crate) fn wants_page(headers: &HeaderMap) -> bool {
     headers
         .get(header::ACCEPT)
@@ -168,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pages_of_the_deployment_are_not_for_everybody() {
+    fn pages_of_the_deployment_need_a_permission() {
         for (page, needed) in [
             ("/", Some(Permission::OpenConsole)),
             ("", Some(Permission::OpenConsole)),
@@ -182,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sign_in_remembers_where_somebody_wanted_to_go() {
+    fn the_sign_in_remembers_the_requested_page() {
         let location = |base, page, query| to_sign_in(base, page, query).headers()[header::LOCATION].clone();
         assert_eq!(location("", "/", None), "/sign-in");
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Debug builds: the files as they lie in `target/site` now.
+//! Debug builds read the files in `target/site` at each request.
 
 use super::SiteFile;
 use std::{
@@ -18,7 +18,7 @@ pub(super) fn version_of(path: &str) -> Option<String> {
     load(path).map(|file| file.version)
 }
 
-/// Never leaves `root`: a path has plain names only.
+/// Paths may have plain names only, so none leaves `root`.
 fn load_from(root: &Path, path: &str) -> Option<SiteFile> {
     let path = Path::new(path);
     if !path.components().all(|component| matches!(component, Component::Normal(_))) {
@@ -26,7 +26,7 @@ fn load_from(root: &Path, path: &str) -> Option<SiteFile> {
     }
     let file = root.join(path);
     let bytes = fs::read(&file).ok()?;
-    // Size and time instead of a hash: hashing megabytes of unoptimised wasm for each request is slow in a debug build.
+    // Size and time instead of a hash, because hashing megabytes of unoptimised wasm for each request is slow in a debug build.
     let changed = fs::metadata(&file).and_then(|metadata| metadata.modified()).ok()?;
     let nanos = changed.duration_since(UNIX_EPOCH).map_or(0, |age| age.as_nanos());
     Some(SiteFile { version: format!("{:x}-{nanos:x}", bytes.len()), bytes: bytes.into() })

@@ -1,5 +1,5 @@
-//! Release builds: the files as they were when the program was built. The program has them (`main.rs`) and not this library, which is
-//! compiled while they are still made.
+//! Release builds embed the files. They are in the binary (`main.rs`) and not in this library, which is compiled while they are still being
+//! built.
 
 use super::SiteFile;
 use axum::body::Bytes;
@@ -16,9 +16,9 @@ pub type ReadEmbedded = fn(&str) -> Option<rust_embed::EmbeddedFile>;
 
 static EMBEDDED: OnceLock<ReadEmbedded> = OnceLock::new();
 
-/// Says where the files are, once, before anything is asked for.
+/// Sets the reader of the files, once, before any request.
 pub fn embed(read: ReadEmbedded) {
-    // A second time it is the same one.
+    // A second call would set the same.
     let _ = EMBEDDED.set(read);
 }
 
@@ -44,7 +44,7 @@ fn version(of: &rust_embed::Metadata) -> String {
     of.sha256_hash().iter().take(12).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// For the client that takes no compressed form: unpacked once.
+/// For clients that accept no compressed form: decompressed once and kept.
 fn decompressed(path: &str) -> Option<SiteFile> {
     static DECOMPRESSED: LazyLock<Mutex<HashMap<String, Bytes>>> = LazyLock::new(Mutex::default);
     let compressed = get(&format!("{path}.gz"))?;

@@ -1,8 +1,7 @@
-//! Which of the compressed forms a client takes (RFC 9110, section 12.5.3).
+//! The compressed forms that a client accepts (RFC 9110, section 12.5.3).
 
 use axum::http::{HeaderMap, header};
 
-/// How a file's bytes are written.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Encoding {
     Brotli,
@@ -11,7 +10,7 @@ pub(super) enum Encoding {
 }
 
 impl Encoding {
-    /// What `Accept-Encoding` allows, best first: the client's weight decides, then size. Identity is always the last resort.
+    /// What `Accept-Encoding` allows, best first by the client's weight, then by size. Identity is always the last resort.
     pub(super) fn accepted(headers: &HeaderMap) -> Vec<Self> {
         let named: Vec<(String, f32)> = headers
             .get_all(header::ACCEPT_ENCODING)
@@ -26,7 +25,7 @@ impl Encoding {
             of(name).or_else(|| of("*")).unwrap_or(0.0)
         };
         let mut offered = [(Self::Brotli, weight("br")), (Self::Gzip, weight("gzip"))];
-        // Stable: at equal weights brotli, the smaller one, stays first.
+        // A stable sort: at equal weights brotli, which is smaller, stays first.
         offered.sort_by(|(_, a), (_, b)| b.total_cmp(a));
         offered
             .into_iter()
@@ -36,7 +35,7 @@ impl Encoding {
             .collect()
     }
 
-    /// What follows a file's name in this encoding.
+    /// The extension of files in this encoding.
     pub(super) fn suffix(self) -> &'static str {
         match self {
             Self::Brotli => ".br",
@@ -45,7 +44,7 @@ impl Encoding {
         }
     }
 
-    /// `Content-Encoding`; none for plain bytes.
+    /// The value of `Content-Encoding`.
     pub(super) fn name(self) -> Option<&'static str> {
         match self {
             Self::Brotli => Some("br"),
@@ -73,7 +72,7 @@ mod tests {
     use Encoding::{Brotli, Gzip, Identity};
 
     #[test]
-    fn the_client_decides_which_encoding_it_gets() {
+    fn the_client_chooses_the_encoding() {
         for (header, expected) in [
             (None, vec![Identity]),
             (Some(""), vec![Identity]),

@@ -1,7 +1,7 @@
-//! What browsers load besides pages: script, wasm, style, fonts and icons.
+//! The console's static files: scripts, wasm, styles, fonts and icons.
 //!
-//! A release carries the files inside and runs from any directory; a debug build reads them from `target/site`, so that
-//! `cargo xtask front` shows after a reload. They come compressed from the build and are never compressed here.
+//! A release embeds them and runs from any directory; a debug build reads them from `target/site`, so that the result of `cargo xtask front` is
+//! visible after a reload. They are compressed at build time, never here.
 
 #[cfg(debug_assertions)]
 #[path = "disk.rs"]
@@ -27,13 +27,13 @@ use response::Found;
 #[cfg(not(debug_assertions))]
 pub use site::{ReadEmbedded, embed};
 
-/// Nothing here is for search engines: every page asks for a session.
+/// Nothing is for search engines, because every page needs a session.
 const ROBOTS: &str = "User-agent: *\nDisallow: /\n";
 
 /// A file of the site in one encoding.
 struct SiteFile {
     bytes: axum::body::Bytes,
-    /// Changes whenever the content does; visible characters without quotes.
+    /// Changes whenever the content does; has visible characters without quotes.
     version: String,
 }
 
@@ -53,13 +53,13 @@ pub fn routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
         .route("/robots.txt", get(async || ([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], ROBOTS)))
 }
 
-/// The version of a file such as `pkg/headgate.css`: behind `?v=` it lets browsers keep the file for a year.
+/// The version of a file such as `pkg/headgate.css`: with `?v=` and the version browsers may cache the file for a year.
 #[must_use]
 pub fn version_of(path: &str) -> Option<String> {
     site::version_of(path)
 }
 
-/// Some clients ask for it whatever the page says: browsers take a drawing just as well.
+/// Some clients request it whatever the page says; browsers accept an SVG there.
 async fn favicon_ico(uri: Uri, headers: HeaderMap) -> Response {
     let name = if site::load("favicon.ico").is_some() { "favicon.ico" } else { "favicon.svg" };
     serve("", name, &uri, &headers)
@@ -67,7 +67,7 @@ async fn favicon_ico(uri: Uri, headers: HeaderMap) -> Response {
 
 fn serve(folder: &str, path: &str, uri: &Uri, headers: &HeaderMap) -> Response {
     let path = format!("{folder}{path}");
-    // What was compressed is reached by its plain name alone.
+    // Compressed forms are served under the plain name only.
     if Encoding::is_suffix_of(&path) {
         return StatusCode::NOT_FOUND.into_response();
     }
@@ -93,14 +93,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn search_engines_are_told_to_stay_away() {
+    async fn robots_txt_disallows_everything() {
         let answer = get("GET", "/robots.txt").await;
         assert_eq!(answer.status(), StatusCode::OK);
         assert_eq!(axum::body::to_bytes(answer.into_body(), 100).await.unwrap(), ROBOTS);
     }
 
     #[tokio::test]
-    async fn what_is_not_there_is_not_found_and_nothing_outside_is_there() {
+    async fn unknown_paths_and_paths_outside_are_not_found() {
         for uri in [
             "/pkg/nothing.js",
             "/pkg/../../Cargo.toml",
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn compressed_forms_have_no_address_of_their_own() {
+    async fn compressed_forms_have_no_path_of_their_own() {
         assert_eq!(get("GET", "/pkg/headgate.css.br").await.status(), StatusCode::NOT_FOUND);
     }
 

@@ -1,4 +1,4 @@
-//! What a page's script is made of, as the build wrote it down.
+//! The files that each page's script needs, from the manifest of the build.
 
 use super::site;
 use app::state::page_files::PageFiles;
@@ -10,7 +10,6 @@ struct Manifest {
     pages: BTreeMap<String, Vec<String>>,
 }
 
-/// Which files the console's pages need.
 pub fn page_files() -> PageFiles {
     PageFiles {
         loader: || manifest().loader,
@@ -18,8 +17,7 @@ pub fn page_files() -> PageFiles {
     }
 }
 
-/// Read anew each time: it is a kilobyte, and a debug build's may have changed. Without it pages load all the same, a
-/// little later.
+/// Read every time, because it has only a kilobyte and may have changed in a debug build. Without it pages load too, a little later.
 fn manifest() -> Manifest {
     site::load("pkg/split.json").and_then(|file| serde_json::from_slice(&file.bytes).ok()).unwrap_or_default()
 }

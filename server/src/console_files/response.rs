@@ -1,4 +1,4 @@
-//! The answer for a file that was found: type, encoding, and how long it may be kept.
+//! The answer with a file: type, encoding and caching.
 
 use super::{SiteFile, encoding::Encoding};
 use axum::{
@@ -6,18 +6,18 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-/// The query names the content: what it names never changes.
+/// For URLs with the version in the query: their content never changes.
 const IMMUTABLE: &str = "public, max-age=31536000, immutable";
-/// The build's name for the folder says what the files in it are.
+/// The build puts a hash of the content into the name of this folder.
 const CONTENT_ADDRESSED: &str = "pkg/split/";
-/// A font's name has no version and its content hardly ever a new one; asking each time makes text flicker.
+/// For fonts: their names have no version, but they hardly ever change, and revalidating them each time makes text flicker.
 const ONE_DAY: &str = "public, max-age=86400";
-/// Kept, but asked about before each use: after an upgrade, page and script always fit.
+/// Cached, but revalidated before each use, so that page and script match after an upgrade.
 const REVALIDATE: &str = "no-cache";
 
 /// A file that was found, in the encoding that is sent.
 pub(super) struct Found<'a> {
-    /// The plain path, which decides about the type.
+    /// The plain path, which determines the type.
     pub(super) path: &'a str,
     pub(super) file: SiteFile,
     pub(super) encoding: Encoding,
@@ -67,7 +67,7 @@ impl Found<'_> {
     }
 }
 
-/// `If-None-Match` with this tag, compared weakly as RFC 9110 asks: a proxy that recompressed makes tags weak.
+/// Whether `If-None-Match` has this tag, by weak comparison as RFC 9110 requires: a proxy that recompresses makes tags weak.
 fn matches_etag(request: &HeaderMap, tag: &str) -> bool {
     request.get_all(header::IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok()).any(|value| {
         value
@@ -79,7 +79,7 @@ fn matches_etag(request: &HeaderMap, tag: &str) -> bool {
 
 fn content_type(path: &str) -> String {
     let guess = mime_guess::from_path(path).first_or_octet_stream();
-    // `application/wasm` exactly: browsers refuse to compile while it streams in otherwise.
+    // No charset for wasm: browsers compile it while streaming only if the type is exactly `application/wasm`.
     if guess.type_() == mime_guess::mime::TEXT {
         format!("{guess}; charset=utf-8")
     } else {
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn types_are_those_that_browsers_insist_on() {
+    fn types_are_those_that_browsers_require() {
         assert_eq!(content_type("pkg/headgate_bg.wasm"), "application/wasm");
         assert_eq!(content_type("pkg/headgate.js"), "text/javascript; charset=utf-8");
         assert_eq!(content_type("pkg/headgate.css"), "text/css; charset=utf-8");
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_knows_the_content_gets_no_body() {
+    fn a_client_with_a_matching_tag_gets_no_body() {
         for (known, status) in
             [("\"1f-br\"", 304), ("W/\"1f-br\"", 304), ("\"0\", \"1f-br\"", 304), ("*", 304), ("\"1f\"", 200)]
         {
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_matching_version_is_kept_for_ever() {
+    fn only_a_matching_version_is_immutable() {
         let cache_control = |uri| found(Encoding::Identity).cache_control(&Uri::from_static(uri));
         assert_eq!(cache_control("/pkg/headgate.css?v=1f"), IMMUTABLE);
         assert_eq!(cache_control("/pkg/headgate.css?v=0"), REVALIDATE);
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_named_by_its_content_is_kept_for_ever() {
+    fn content_addressed_files_are_immutable() {
         let part = Found { path: "pkg/split/1f/jobs.pack", ..found(Encoding::Identity) };
         assert_eq!(part.cache_control(&Uri::from_static("/pkg/split/1f/jobs.pack")), IMMUTABLE);
     }

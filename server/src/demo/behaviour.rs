@@ -1,30 +1,28 @@
-//! How the demo's external systems behave: pure decisions, so that they can be tested without waiting.
+//! How the demo's external systems behave, as pure functions that can be tested without waiting.
 
 use std::time::Duration;
 
-/// The eight systems, one of each kind a platform meets.
+/// Eight kinds of systems a platform meets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum System {
     /// Answers at once.
     Fast,
-    /// Takes its time.
     Slow,
-    /// 503 every now and then.
+    /// Sometimes answers 503.
     Flaky,
-    /// 429 with `Retry-After` beyond its quota.
+    /// Answers 429 with `Retry-After` beyond its quota.
     Limited,
-    /// Away for a minute now and then.
+    /// Regularly down for a minute.
     Down,
-    /// 400 for records it does not like.
+    /// Answers 400 for certain records.
     Rejecting,
-    /// 410 after a while, until somebody opens it again.
+    /// Answers 410 after a while, until it is reopened.
     Gone,
     /// Sometimes never answers.
     Hanging,
 }
 
 impl System {
-    /// All.
     pub(super) const ALL: [Self; 8] = [
         Self::Fast,
         Self::Slow,
@@ -50,7 +48,6 @@ impl System {
         }
     }
 
-    /// The system of a path.
     pub(super) fn of_path(path: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|system| system.path() == path)
     }
@@ -59,49 +56,44 @@ impl System {
 /// What a system answers, and when.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Answer {
-    /// HTTP status.
     pub(super) status: u16,
-    /// How long it takes.
     pub(super) after: Duration,
-    /// Seconds of `Retry-After`.
+    /// Seconds.
     pub(super) retry_after: Option<u64>,
-    /// For the reader of a dead letter.
     pub(super) body: String,
 }
 
-/// What a system remembers between two requests.
+/// What a system remembers between requests.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SystemState {
-    /// Requests since it was last opened.
+    /// Requests since it was last reopened.
     requests: u32,
     /// Requests of the current quota window.
     in_window: u32,
-    /// When that window began, since the start.
+    /// When that window began, from the start of the demo.
     window_began: Duration,
 }
 
 /// The limited system's quota: requests per window.
 const QUOTA: u32 = 40;
 const QUOTA_WINDOW: Duration = Duration::from_secs(10);
-/// The down system: away for the last minute of each five.
+/// The down system is down for the last of every five minutes.
 const DOWN_EVERY: u64 = 300;
 const DOWN_FOR: u64 = 60;
-/// The gone system closes after so many requests.
+/// Requests after which the gone system answers 410.
 const GONE_AFTER: u32 = 150;
 
 impl SystemState {
-    /// The gone system is open again.
     pub(super) fn reopen(&mut self) {
         self.requests = 0;
     }
 
-    /// Whether the gone system has closed.
     pub(super) fn is_gone(&self) -> bool {
         self.requests > GONE_AFTER
     }
 }
 
-/// Decides one answer. `since_start` is the demo's clock, `dice` lies in [0, 1), `record_id` is what the request is about.
+/// Decides one answer. `since_start` is the demo's clock, `dice` a random number in [0, 1), `record_id` the record of the request.
 pub(super) fn decide(
     system: System,
     state: &mut SystemState,
@@ -132,7 +124,7 @@ pub(super) fn decide(
         System::Rejecting => answer(200, ms(10, 60, dice), r#"{"ok":true}"#),
         System::Gone if state.is_gone() => answer(410, ms(5, 20, dice), r#"{"error":"subscription ended"}"#),
         System::Gone => answer(200, ms(10, 60, dice), r#"{"ok":true}"#),
-        // Longer than any integration of the demo waits.
+        // Longer than the timeout of any integration of the demo.
         System::Hanging if dice < 0.2 => answer(200, Duration::from_secs(30), "too late"),
         System::Hanging => answer(200, ms(50, 300, dice), r#"{"ok":true}"#),
     }
@@ -154,7 +146,7 @@ fn limited(state: &mut SystemState, since_start: Duration, dice: f64) -> Answer 
     }
 }
 
-/// About one record in 25, always the same ones.
+/// About one record in 25, and always the same ones.
 fn rejects(record_id: &str) -> bool {
     record_id.bytes().fold(7u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte))) % 25 == 0
 }
@@ -178,8 +170,8 @@ mod tests {
     }
 
     #[test]
-    fn each_system_has_its_manners() {
-        for (system, at, dice, status_wanted) in [
+    fn each_system_behaves_as_described() {
+        for (system, at, dice, expected) in [
             (System::Fast, 0, 0.0, 200),
             (System::Slow, 0, 0.9, 200),
             (System::Flaky, 0, 0.29, 503),
@@ -190,13 +182,13 @@ mod tests {
             (System::Gone, 0, 0.5, 200),
             (System::Hanging, 0, 0.5, 200),
         ] {
-            assert_eq!(status(system, at, dice, "p-1"), status_wanted, "{system:?} at {at}");
+            assert_eq!(status(system, at, dice, "p-1"), expected, "{system:?} at {at}");
         }
         assert!(decide(System::Hanging, &mut SystemState::default(), T(0), 0.1, "").after >= T(30));
     }
 
     #[test]
-    fn the_quota_is_refilled_with_its_window() {
+    fn the_quota_is_refilled_with_each_window() {
         let mut state = SystemState::default();
         let mut ask = |at| decide(System::Limited, &mut state, T(at), 0.5, "p");
         assert!((0..QUOTA).all(|_| ask(1).status == 200));
@@ -206,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn the_gone_system_comes_back_when_it_is_opened_again() {
+    fn the_gone_system_can_be_reopened() {
         let mut state = SystemState::default();
         let answers: Vec<u16> =
             (0..=GONE_AFTER).map(|_| decide(System::Gone, &mut state, T(0), 0.5, "p").status).collect();
@@ -217,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn some_records_are_never_liked() {
+    fn some_records_are_always_rejected() {
         let rejected =
             (0..500).filter(|n| status(System::Rejecting, 0, 0.5, &format!("lamp-{n:04}")) == 400).count();
         assert!((5..50).contains(&rejected), "{rejected}");

@@ -1,5 +1,5 @@
-//! The catalogs of the demo: products with titles, prices, stock, translations and nested variants, made from a number so that
-//! every start makes the same ones, and changed the way shops change theirs.
+//! The catalogs of the demo: products with titles, prices, stock, translations and nested variants. They are derived from a number, so that every
+//! start has the same ones, and are changed as shops change theirs.
 
 use model::record::Attributes;
 use rand::{Rng, seq::IndexedRandom as _};
@@ -8,19 +8,17 @@ use serde_json::{Value, json};
 /// What an app sells.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Range {
-    /// Begins each record id.
+    /// Of record ids.
     pub(super) prefix: &'static str,
     /// First words of titles.
     pub(super) qualities: &'static [&'static str],
-    /// Last words: English, German, French.
+    /// Last words of titles: English, German, French.
     pub(super) things: &'static [[&'static str; 3]],
-    /// Names of variants.
     pub(super) variants: &'static [&'static str],
-    /// How many products.
+    /// Number of products.
     pub(super) size: u32,
 }
 
-/// Tents, boots and lamps for the dark.
 pub(super) const OUTDOOR: Range = Range {
     prefix: "nw",
     qualities: &["Alpine", "Fjord", "Granite", "Larch", "Meltwater", "North Ridge", "Storm", "Tundra"],
@@ -35,7 +33,6 @@ pub(super) const OUTDOOR: Range = Range {
     variants: &["S", "M", "L", "XL"],
     size: 320,
 };
-/// Lamps.
 pub(super) const LIGHTING: Range = Range {
     prefix: "lamp",
     qualities: &["Arc", "Brass", "Dune", "Halo", "Linen", "Opal", "Paper", "Smoke"],
@@ -49,7 +46,6 @@ pub(super) const LIGHTING: Range = Range {
     variants: &["black", "white", "brass", "oak"],
     size: 260,
 };
-/// Books.
 pub(super) const BOOKS: Range = Range {
     prefix: "book",
     qualities: &["A Short History of", "The Silence of", "Notes on", "Beyond", "The Last", "Letters from"],
@@ -64,12 +60,11 @@ pub(super) const BOOKS: Range = Range {
     size: 380,
 };
 
-/// The id of the n-th product.
 pub(super) fn record_id(range: &Range, n: u32) -> String {
     format!("{}-{n:04}", range.prefix)
 }
 
-/// The n-th product as it is first listed.
+/// The n-th product before any change.
 pub(super) fn product(range: &Range, n: u32) -> Attributes {
     let pick = |step: u32, of: usize| (n / step) as usize % of.max(1);
     let quality = range.qualities[pick(1, range.qualities.len())];
@@ -108,7 +103,7 @@ pub(super) fn product(range: &Range, n: u32) -> Attributes {
     }
 }
 
-/// One change of a product: which attributes are new, and whether it is urgent (a price or a stock that runs out).
+/// A change of a product: its new attributes, and whether it is urgent (a price, or whether it is listed).
 pub(super) fn change(range: &Range, n: u32, rng: &mut impl Rng) -> (Attributes, bool) {
     let known = product(range, n);
     let (value, is_urgent) = match rng.random_range(0..100) {
@@ -151,7 +146,7 @@ mod tests {
     use rand::{SeedableRng as _, rngs::StdRng};
 
     #[test]
-    fn products_are_the_same_at_every_start_and_differ_from_each_other() {
+    fn products_are_the_same_at_every_start_and_differ() {
         for range in [OUTDOOR, LIGHTING, BOOKS] {
             assert_eq!(product(&range, 7), product(&range, 7));
             assert_ne!(product(&range, 7), product(&range, 8));
@@ -160,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_names_a_few_attributes_only() {
+    fn a_change_has_one_attribute() {
         let mut rng = StdRng::seed_from_u64(1);
         let changes: Vec<_> = (0..200).map(|n| change(&OUTDOOR, n, &mut rng)).collect();
         assert!(changes.iter().all(|(attributes, _)| attributes.len() == 1));

@@ -1,4 +1,4 @@
-//! The external systems of the demo: a listener of their own on the loopback, spoken to by real HTTP.
+//! The external systems of the demo, behind a listener of their own on the loopback interface.
 
 use super::behaviour::{System, SystemState, decide};
 use axum::{
@@ -18,7 +18,7 @@ use std::{
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-/// Eight systems behind one address.
+/// All systems, behind one address.
 #[derive(Clone, Debug)]
 pub(super) struct ExternalSystems {
     address: SocketAddr,
@@ -33,10 +33,7 @@ struct Shared {
 }
 
 impl ExternalSystems {
-    /// Listens on a free port of the loopback until `stop`.
-    ///
-    /// # Errors
-    /// When no port is free.
+    /// Listens on a free port until `stop`.
     pub(super) async fn start(stop: CancellationToken) -> std::io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
@@ -53,17 +50,14 @@ impl ExternalSystems {
         Ok(Self { address, shared })
     }
 
-    /// Where an integration sends to.
     pub(super) fn url(&self, system: System) -> String {
         format!("http://{}/{}", self.address, system.path())
     }
 
-    /// Whether the gone system has closed.
     pub(super) fn is_gone(&self) -> bool {
         self.shared.with(System::Gone, |state| state.is_gone())
     }
 
-    /// Opens the gone system again.
     pub(super) fn reopen(&self) {
         self.shared.with(System::Gone, SystemState::reopen);
     }

@@ -1,5 +1,5 @@
-//! The demo: sample apps, a stream of changes, and external systems that behave as such systems do. Everything runs through the same
-//! doors as in earnest: events are accepted, requests go over HTTP, the views show what the database says.
+//! The demo: sample apps, a stream of changes, and external systems with realistic behaviour. Nothing is simulated in between: events are
+//! accepted and requests sent as in production.
 
 mod behaviour;
 mod catalog;
@@ -14,13 +14,11 @@ use seed::SeededTenant;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-/// Why the demo cannot run.
 #[derive(Debug, thiserror::Error)]
 pub enum DemoError {
-    /// No port on the loopback.
     #[error("no port for the external systems")]
     Listen(#[from] std::io::Error),
-    /// Apps or integrations could not be made.
+    /// Creating apps or integrations failed.
     #[error(transparent)]
     Seed(#[from] DeliveryError),
 }
@@ -32,10 +30,7 @@ pub struct Demo {
 }
 
 impl Demo {
-    /// Makes apps and integrations that are not there yet, points them at today's ports, and begins to change records until `stop`.
-    ///
-    /// # Errors
-    /// When there is no port, or the database refuses.
+    /// Creates missing apps and integrations, sets the current port in their URLs, and changes records until `stop`.
     pub async fn start(delivery: &Delivery, stop: &CancellationToken) -> Result<Self, DemoError> {
         let systems = ExternalSystems::start(stop.clone()).await?;
         let mut tasks = JoinSet::new();
@@ -52,7 +47,7 @@ impl Demo {
         Ok(Self { tasks })
     }
 
-    /// Waits for the end of its tasks, each of which finishes what it is at. Cancel the token first.
+    /// Waits for its tasks, each of which finishes its current step. Cancel the token first.
     pub async fn ended(mut self) {
         while self.tasks.join_next().await.is_some() {}
     }

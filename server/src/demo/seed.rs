@@ -1,4 +1,4 @@
-//! Makes what is missing of a sample app, and finds again what an earlier run made.
+//! Creates what is missing of a sample app, and reuses what an earlier run created.
 
 use super::{
     behaviour::System,
@@ -16,17 +16,16 @@ use model::{
     record::{Event, EventType},
 };
 
-/// Whatever the products of the demo are.
 pub(super) const RECORD_TYPE: &str = "product";
 
-/// A sample app as it stands in the database.
+/// A sample app in the database.
 #[derive(Clone, Debug)]
 pub(super) struct SeededTenant {
     pub(super) app_id: AppId,
     pub(super) integrations: Vec<(IntegrationId, System)>,
 }
 
-/// Makes app, integrations and catalog, as far as they are not there.
+/// Creates app, integrations and catalog unless they exist.
 pub(super) async fn tenant(
     delivery: &Delivery,
     systems: &ExternalSystems,
@@ -45,7 +44,7 @@ pub(super) async fn tenant(
         };
         integrations.push((id, connection.system));
     }
-    // Known records that did not change cost nothing, so that an interrupted first start is made up for.
+    // Unchanged records cost nothing, so the whole catalog is accepted again if the first start was interrupted.
     catalog(delivery, app_id, &tenant.range).await?;
     Ok(SeededTenant { app_id, integrations })
 }
@@ -74,7 +73,7 @@ async fn create(
     Ok(created.integration.id)
 }
 
-/// The external systems listen on another port at each start.
+/// Updates the URL, because the external systems have another port at each start.
 async fn point_at(
     delivery: &Delivery,
     integration: &Integration,
@@ -90,7 +89,7 @@ async fn point_at(
     Ok(integration.id)
 }
 
-/// Lists the products that are not listed yet. What the stream changed since is left alone.
+/// Accepts the products, unless the last one exists already: then the stream may have changed them since.
 async fn catalog(delivery: &Delivery, app_id: AppId, range: &Range) -> Result<(), DeliveryError> {
     let last = record_id(range, range.size - 1);
     match delivery.record(Scope::AllApps, app_id, RECORD_TYPE, &last).await {

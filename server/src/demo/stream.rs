@@ -1,4 +1,4 @@
-//! What goes on in the demo: changes in bursts, now and then a re-sync, and somebody who mends the closed subscription.
+//! The activity of the demo: changes in bursts, a re-sync now and then, and somebody who reopens the gone system.
 
 use super::{
     behaviour::System,
@@ -17,14 +17,13 @@ use rand::{Rng as _, SeedableRng as _, rngs::StdRng, seq::IndexedRandom as _};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// Between two looks at the closed subscription; long enough to be seen in the console.
+/// Between two checks of the gone system; long enough for it to be seen in the console.
 const REOPEN_AFTER: Duration = Duration::from_secs(75);
-/// Between two re-syncs.
 const RESYNC_EVERY: Duration = Duration::from_secs(240);
-/// One burst in so many is a large one, as when a price list is imported.
+/// The share of large bursts, as when a price list is imported.
 const LARGE_BURST: f64 = 0.04;
 
-/// Changes records of one app: a few every second or two, at times some dozens.
+/// Changes records of one app: usually a few every second or two, sometimes dozens.
 pub(super) async fn changes(delivery: Delivery, app_id: AppId, range: Range, stop: CancellationToken) {
     let mut rng = StdRng::from_os_rng();
     loop {
@@ -38,13 +37,13 @@ pub(super) async fn changes(delivery: Delivery, app_id: AppId, range: Range, sto
         let events: Vec<Event> =
             (0..size).map(|_| event(app_id, &range, &correlation_id, &mut rng)).collect();
         if let Err(error) = delivery.accept_events(Scope::App(app_id), events).await {
-            log_failure("no change", &error);
+            log_failure("accepting a change failed", &error);
         }
     }
 }
 
 fn event(app_id: AppId, range: &Range, correlation_id: &str, rng: &mut StdRng) -> Event {
-    // A shop's attention goes to few of its products: these are changed again before they were sent, and coalesce.
+    // A shop changes a few products most often: these change again before they are sent, so their jobs coalesce.
     let n = if rng.random_bool(0.3) { rng.random_range(0..12) } else { rng.random_range(0..range.size) };
     let (attributes, is_urgent) = change(range, n, rng);
     Event {
@@ -60,7 +59,7 @@ fn event(app_id: AppId, range: &Range, correlation_id: &str, rng: &mut StdRng) -
     }
 }
 
-/// Opens the gone system again after a while and resumes its integration, so that the whole course is seen again.
+/// Reopens the gone system after a while and resumes its integration, so that the whole cycle repeats.
 pub(super) async fn reopen_gone(
     delivery: Delivery,
     systems: ExternalSystems,
@@ -68,9 +67,9 @@ pub(super) async fn reopen_gone(
     stop: CancellationToken,
 ) {
     let Some((id, _)) = integrations.into_iter().find(|(_, system)| *system == System::Gone) else { return };
-    // An earlier run may have ended while it was closed.
+    // An earlier run may have ended while it was gone.
     if let Err(error) = resume(&delivery, id).await {
-        log_failure("the closed subscription stays closed", &error);
+        log_failure("resuming the integration of the gone system failed", &error);
     }
     loop {
         if ends_within(&stop, REOPEN_AFTER).await {
@@ -79,7 +78,7 @@ pub(super) async fn reopen_gone(
         if systems.is_gone() {
             systems.reopen();
             if let Err(error) = resume(&delivery, id).await {
-                log_failure("the closed subscription stays closed", &error);
+                log_failure("resuming the integration of the gone system failed", &error);
             }
         }
     }
@@ -93,7 +92,7 @@ async fn resume(delivery: &Delivery, id: IntegrationId) -> Result<(), DeliveryEr
     Ok(())
 }
 
-/// Asks for a re-sync of one of the quick integrations now and then.
+/// Starts a re-sync of one of the quick integrations now and then.
 pub(super) async fn resyncs(
     delivery: Delivery,
     integrations: Vec<(IntegrationId, System)>,
@@ -112,9 +111,9 @@ pub(super) async fn resyncs(
         let Some(id) = quick.choose(&mut rng) else { return };
         let new = NewResync { record_type: None, record_ids: None, mode: ResyncMode::Full };
         match start_resync(&delivery, *id, new).await {
-            // One still runs, or has just ended.
+            // One still runs, or ended just now.
             Ok(()) | Err(DeliveryError::Conflict { .. } | DeliveryError::TooSoon { .. }) => {}
-            Err(error) => log_failure("no re-sync", &error),
+            Err(error) => log_failure("starting a re-sync failed", &error),
         }
     }
 }
@@ -131,7 +130,7 @@ async fn ends_within(stop: &CancellationToken, pause: Duration) -> bool {
     tokio::time::timeout(pause, stop.cancelled()).await.is_ok()
 }
 
-/// A database that is away is the start's business, not the demo's: one line, and on it goes.
+/// The engine already reports a database that is away, so the demo only logs it and continues.
 fn log_failure(what: &str, error: &DeliveryError) {
     tracing::debug!(%error, "demo: {what}");
 }

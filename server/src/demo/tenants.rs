@@ -14,32 +14,25 @@ use std::collections::BTreeMap;
 /// A sample app.
 #[derive(Debug)]
 pub(super) struct Tenant {
-    /// For people.
     pub(super) name: &'static str,
-    /// By which a restart finds it again.
+    /// A restart finds the app by it.
     pub(super) slug: &'static str,
-    /// What it sells.
     pub(super) range: Range,
-    /// Its connections.
     pub(super) integrations: &'static [Connection],
 }
 
 /// A sample integration.
 #[derive(Debug)]
 pub(super) struct Connection {
-    /// For people; by which a restart finds it again.
+    /// A restart finds the integration by it.
     pub(super) name: &'static str,
-    /// How it is spoken to.
     pub(super) kind: IntegrationType,
-    /// Whom it speaks to.
     pub(super) system: System,
     /// Requests and seconds.
     pub(super) rate_limit: Option<(i32, i32)>,
-    /// Jobs at once.
     pub(super) max_concurrency: i32,
-    /// For one attempt.
     pub(super) timeout_ms: i32,
-    /// None: the deployment's.
+    /// `None`: the deployment's default.
     pub(super) max_attempts: Option<i16>,
 }
 
@@ -62,7 +55,7 @@ pub(super) const TENANTS: [Tenant; 3] = [
         integrations: &[
             Connection { name: "Web shop", rate_limit: Some((20, 1)), ..PLAIN },
             Connection { name: "ERP", system: System::Slow, max_concurrency: 6, ..PLAIN },
-            // Its owner promised more than the other side keeps: 429 now and then.
+            // The limit is higher than the system's quota, so it answers 429 now and then.
             Connection { name: "Marketplace", system: System::Limited, rate_limit: Some((5, 1)), ..PLAIN },
         ],
     },
@@ -93,7 +86,7 @@ pub(super) const TENANTS: [Tenant; 3] = [
         slug: "baltic-books",
         range: BOOKS,
         integrations: &[
-            // What changes within five seconds goes out as one request.
+            // What changes within five seconds is sent in one request.
             Connection { name: "Partner feed", kind: IntegrationType::Bundle, system: System::Down, ..PLAIN },
             Connection { name: "Old reseller", system: System::Gone, rate_limit: Some((4, 1)), ..PLAIN },
         ],
@@ -131,7 +124,7 @@ mod tests {
     use std::collections::HashSet;
 
     #[test]
-    fn every_system_has_one_integration_that_the_api_would_take() {
+    fn every_system_has_one_valid_integration() {
         let mut systems = HashSet::new();
         for connection in TENANTS.iter().flat_map(|tenant| tenant.integrations) {
             assert!(systems.insert(connection.system), "{:?}", connection.system);

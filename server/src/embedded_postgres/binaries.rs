@@ -8,7 +8,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// The oldest version Headgate runs on.
+/// The oldest major version Headgate supports.
 const MIN_VERSION: u32 = 15;
 
 /// A folder with `postgres` and `initdb`, and their major version.
@@ -18,7 +18,7 @@ pub(super) struct Binaries {
     pub(super) version: u32,
 }
 
-/// The version that made the cluster in `data`, or the newest one for a new cluster.
+/// The version that created the cluster in `data`, or the newest one for a new cluster.
 pub(super) fn find(data: &Path) -> Result<Binaries, EmbeddedError> {
     choose(installed(), data, version_of_cluster(data))
 }
@@ -46,7 +46,7 @@ fn version_of_cluster(data: &Path) -> Option<u32> {
     fs::read_to_string(data.join("PG_VERSION")).ok()?.trim().parse().ok()
 }
 
-/// Major version → folder. `PATH` first: who puts a folder there means it.
+/// Major version → folder. `PATH` first, because a folder there is meant to be used.
 fn installed() -> BTreeMap<u32, PathBuf> {
     let mut folders: Vec<PathBuf> = std::env::var_os("PATH").iter().flat_map(std::env::split_paths).collect();
     folders.extend(output(Command::new("pg_config").arg("--bindir")).map(PathBuf::from));
@@ -99,14 +99,14 @@ mod tests {
     }
 
     #[test]
-    fn a_new_cluster_takes_the_newest_and_an_old_one_its_own() {
+    fn a_new_cluster_uses_the_newest_version_and_an_old_one_its_own() {
         let installed = || BTreeMap::from([(15, PathBuf::from("/15")), (17, PathBuf::from("/17"))]);
         let data = Path::new("/data");
         assert_eq!(choose(installed(), data, None).unwrap().folder, Path::new("/17"));
         assert_eq!(choose(installed(), data, Some(15)).unwrap().folder, Path::new("/15"));
         let error = choose(installed(), data, Some(16)).unwrap_err().to_string();
         assert!(
-            error.starts_with("the database in /data was made by PostgreSQL 16 (here: 15, 17)"),
+            error.starts_with("the database in /data was created by PostgreSQL 16 (here: 15, 17)"),
             "{error}"
         );
     }

@@ -1,4 +1,4 @@
-//! Starts the database's programs: as the right user, and bound to our own life.
+//! Starts Postgres' programs as the right user, so that they end with this process.
 
 use super::run_as::DatabaseUser;
 use std::{
@@ -9,9 +9,9 @@ use std::{
 
 /// A command that runs in `folder` as `user`.
 ///
-/// `setpriv` (util-linux) becomes the user and asks the kernel to send SIGINT, Postgres' fast shutdown, when the thread
-/// that starts the command ends: so the database does not outlive a program that was killed. Doing the same here would
-/// take unsafe code. Where `setpriv` is missing, the next start deals with what was left behind.
+/// `setpriv` (util-linux) switches to the user and asks the kernel to send SIGINT, Postgres' fast shutdown, when the thread that starts the command
+/// ends, so that the database does not outlive a program that was killed. Doing the same here would need unsafe code. Where `setpriv` is missing,
+/// the next start stops what was left running.
 pub(super) fn command(program: &Path, user: Option<&DatabaseUser>, folder: &Path) -> Command {
     let mut command = if has_setpriv() { through_setpriv(program, user) } else { directly(program, user) };
     command.current_dir(folder).env("HOME", folder).env("LC_ALL", "C").env("TZ", "UTC");
@@ -21,7 +21,7 @@ pub(super) fn command(program: &Path, user: Option<&DatabaseUser>, folder: &Path
     if let Some(user) = user {
         command.env("USER", &user.name);
     }
-    // A group of its own: Ctrl-C reaches us alone, and we stop the database last.
+    // A process group of its own, so that Ctrl-C reaches only this process, which stops the database last.
     command.stdin(Stdio::null()).process_group(0);
     command
 }
@@ -47,7 +47,7 @@ fn directly(program: &Path, user: Option<&DatabaseUser>) -> Command {
     command
 }
 
-/// Busybox has a `setpriv` that knows no parent-death signal: only trying tells.
+/// Busybox' `setpriv` does not support the parent-death signal, so this tries it.
 fn has_setpriv() -> bool {
     Command::new("setpriv")
         .args(["--pdeathsig", "INT", "--", "true"])

@@ -15,13 +15,13 @@ use std::{
     process::Command,
 };
 
-/// Database and its owner in the cluster.
+/// The name of the database and of its owner.
 const NAME: &str = "headgate";
 
-/// A log that has grown past this is put aside at the next start.
+/// A larger log is renamed at the next start.
 const MAX_LOG_BYTES: u64 = 16 << 20;
 
-/// A cluster that exists, and everything needed to start it.
+/// An existing cluster with everything needed to start it.
 #[derive(Clone, Debug)]
 pub(super) struct Cluster {
     home: PathBuf,
@@ -33,7 +33,7 @@ pub(super) struct Cluster {
 }
 
 impl Cluster {
-    /// Opens the cluster of a data directory; makes it when there is none.
+    /// Opens the cluster of a data directory, or creates it.
     pub(super) fn open(data_dir: &Path) -> Result<Self, EmbeddedError> {
         let user = run_as::database_user(data_dir)?;
         if let Some(user) = &user
@@ -54,12 +54,11 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// What tells this cluster's processes from any other's, in their titles.
+    /// The name in the titles of this cluster's processes, which distinguishes them from those of other clusters.
     pub(super) fn name(&self) -> String {
         format!("{NAME}-{}", socket::digest(&self.home))
     }
 
-    /// The command that runs the server.
     pub(super) fn server(&self) -> Result<Command, EmbeddedError> {
         let at = |error| EmbeddedError::io(&self.log, error);
         if fs::metadata(&self.log).is_ok_and(|log| log.len() > MAX_LOG_BYTES) {
@@ -75,7 +74,7 @@ impl Cluster {
         Ok(command)
     }
 
-    /// Makes Headgate's database when it is missing, and answers its address.
+    /// Creates Headgate's database if it is missing, and returns its URL.
     pub(super) async fn ensure_database(&self) -> Result<String, EmbeddedError> {
         let mut connection =
             PgConnection::connect(&self.url("postgres")).await.map_err(EmbeddedError::Connect)?;
@@ -92,36 +91,35 @@ impl Cluster {
         Ok(self.url(NAME))
     }
 
-    /// Everything that the environment (`PGPORT` and its like) could change is named.
+    /// Names everything that the environment (`PGPORT` and the like) could change.
     fn url(&self, database: &str) -> String {
         let socket_dir: String =
             url::form_urlencoded::byte_serialize(self.socket_dir.as_os_str().as_encoded_bytes()).collect();
         format!("postgres:///{database}?host={socket_dir}&port={}&user={NAME}&sslmode=disable", socket::PORT)
     }
 
-    /// What Headgate's engine wants from its database; RELIABILITY and DESIGN say why for each.
     fn settings(&self) -> Vec<String> {
         let mut settings: Vec<String> = [
-            // Reached through the socket alone, by its owner and root.
+            // Accessible only through the socket, by its owner and root.
             "listen_addresses=",
             "unix_socket_permissions=0700",
-            // The just-in-time compiler costs 40 ms on a claim that takes 2.
+            // The just-in-time compiler adds 40 ms to a claim that takes 2.
             "jit=off",
-            // Containers give little shared memory to parallel queries; ours are short.
+            // Containers have little shared memory for parallel queries, and our queries are short.
             "max_parallel_workers_per_gather=0",
             "shared_buffers=256MB",
             "max_connections=200",
             "synchronous_commit=on",
-            // Deltas and finished rows are many small writes: fewer, larger checkpoints.
+            // Deltas and finished rows are many small writes, so fewer, larger checkpoints are better.
             "max_wal_size=2GB",
             "checkpoint_timeout=15min",
-            // A stopped process must not keep its locks for ever.
+            // Otherwise a process that hangs would keep its locks without limit.
             "idle_in_transaction_session_timeout=60s",
             "timezone=UTC",
             "log_timezone=UTC",
             "log_checkpoints=off",
             "logging_collector=off",
-            // So that our processes are found in the process list.
+            // So that the cluster's processes can be found in the process list.
             "update_process_title=on",
         ]
         .map(str::to_owned)
@@ -131,7 +129,7 @@ impl Cluster {
         settings
     }
 
-    /// Into a scratch directory first, then renamed: a half-made cluster is never taken for a whole one.
+    /// Creates the cluster in a scratch directory that is then renamed, so that an incomplete one is never used.
     fn initialise(&self) -> Result<(), EmbeddedError> {
         let started = std::time::Instant::now();
         let scratch = self.home.join("data.new");
@@ -151,7 +149,7 @@ impl Cluster {
         tracing::info!(
             version = self.binaries.version,
             duration_ms = started.elapsed().as_millis(),
-            "made the embedded database in {}",
+            "created the embedded database in {}",
             self.home.display()
         );
         Ok(())
@@ -162,7 +160,7 @@ impl Cluster {
     }
 }
 
-/// A directory that only its owner can enter.
+/// Creates a directory that only its owner can enter.
 pub(super) fn create_folder(folder: &Path, user: Option<&DatabaseUser>) -> Result<(), EmbeddedError> {
     let at = |error| EmbeddedError::io(folder, error);
     if !folder.is_dir() {
@@ -178,7 +176,7 @@ pub(super) fn create_folder(folder: &Path, user: Option<&DatabaseUser>) -> Resul
     }
 }
 
-/// The line of a program's complaint that says why, without the program's name.
+/// The line of a program's standard error that has the reason, without the program's name.
 fn reason(stderr: &[u8]) -> String {
     let text = String::from_utf8_lossy(stderr);
     let line = text
@@ -195,7 +193,7 @@ mod tests {
     use super::reason;
 
     #[test]
-    fn the_line_that_says_why_is_found() {
+    fn the_line_with_the_reason_is_found() {
         assert_eq!(
             reason(b"initdb: error: could not create directory\ninitdb: hint: x\n"),
             "could not create directory"

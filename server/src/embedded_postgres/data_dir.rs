@@ -1,4 +1,4 @@
-//! Which directory holds the cluster and the generated keys.
+//! The directory of the cluster and the generated keys.
 
 use super::{EmbeddedError, OwnerLock, run_as};
 use std::{
@@ -9,14 +9,13 @@ use std::{
 
 const DEFAULT: &str = ".headgate";
 
-/// Where root keeps it when the working directory is closed to the database's user (`/root` is).
+/// Used by root when the database's user cannot enter the working directory (such as `/root`).
 const DEFAULT_FOR_ROOT: &str = "/var/lib/headgate";
 
-/// The absolute data directory: the configured one, else `./.headgate`, else what root can use. The last choice is said.
+/// The absolute data directory: the configured one, else `./.headgate`, else (logged) one that root's database user can enter.
 ///
 /// # Errors
-///
-/// When the working directory is gone, or root has nobody to run the database as.
+/// When the working directory does not exist any more, or there is no user that root can run the database as.
 pub fn choose_data_dir(configured: Option<&Path>) -> Result<PathBuf, EmbeddedError> {
     let wanted = configured.unwrap_or(Path::new(DEFAULT));
     let wanted = std::path::absolute(wanted).map_err(|error| EmbeddedError::io(wanted, error))?;
@@ -33,14 +32,14 @@ pub fn choose_data_dir(configured: Option<&Path>) -> Result<PathBuf, EmbeddedErr
     Ok(DEFAULT_FOR_ROOT.into())
 }
 
-/// Makes the directory if need be and takes possession of it. The path that comes back has no links in it.
+/// Creates the directory if necessary and locks it. The path returned has no symbolic links.
 pub(super) fn open(data_dir: &Path) -> Result<(PathBuf, OwnerLock), EmbeddedError> {
     let at = |error| EmbeddedError::io(data_dir, error);
     let is_new = !data_dir.exists();
     fs::create_dir_all(data_dir).map_err(at)?;
     let data_dir = data_dir.canonicalize().map_err(at)?;
     let owner = OwnerLock::take(&data_dir)?;
-    // Keys lie here: nobody else may list it. Root's unprivileged database user must be able to walk through.
+    // The directory has keys, so nobody else may list it. Root's unprivileged database user must be able to enter it.
     let metadata = fs::metadata(&data_dir).map_err(at)?;
     let mode = if is_new { 0o700 } else { metadata.permissions().mode() & 0o7777 };
     let mode = if run_as::is_root() && metadata.uid() == 0 { mode | 0o011 } else { mode };
@@ -55,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_configured_directory_is_taken_as_it_is() {
+    fn a_configured_directory_is_used_as_it_is() {
         assert_eq!(choose_data_dir(Some(Path::new("/srv/x"))).unwrap(), Path::new("/srv/x"));
         assert!(choose_data_dir(Some(Path::new("x"))).unwrap().is_absolute());
     }

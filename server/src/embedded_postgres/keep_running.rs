@@ -1,15 +1,15 @@
-//! A database that dies under us is started again.
+//! Restarts the database when it dies.
 
 use super::EmbeddedPostgres;
 use std::{convert::Infallible, time::Duration};
 use tokio::time::{Instant, sleep};
 
-/// Who lives this long was well; the next death starts the waits anew.
+/// After running this long, the waits before restarts begin at 0 again.
 const STABLE_AFTER: Duration = Duration::from_secs(60);
 const MAX_WAIT: Duration = Duration::from_secs(30);
 
 impl EmbeddedPostgres {
-    /// Waits for Postgres to die and starts it again, for ever: at once the first time, then with growing waits.
+    /// Restarts Postgres whenever it dies, without end: at once the first time, then after growing waits.
     ///
     /// Cancel it (in a `select!`) before [`stop`](Self::stop).
     pub async fn keep_running(&mut self) -> Infallible {
@@ -20,7 +20,7 @@ impl EmbeddedPostgres {
             if started.elapsed() > STABLE_AFTER {
                 wait = Duration::ZERO;
             }
-            tracing::error!("the embedded database ended ({status}); starting it again");
+            tracing::error!("the embedded database ended ({status}); restarting it");
             loop {
                 sleep(wait).await;
                 wait = (wait * 2).clamp(Duration::from_secs(1), MAX_WAIT);
@@ -29,7 +29,7 @@ impl EmbeddedPostgres {
                     Err(error) => tracing::error!("{error}; trying again in {} s", wait.as_secs()),
                 }
             }
-            tracing::info!("the embedded database runs again");
+            tracing::info!("the embedded database is running again");
         }
     }
 }

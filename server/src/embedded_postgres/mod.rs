@@ -1,9 +1,8 @@
-//! The database that comes with the program: without a database URL, Headgate runs a Postgres cluster of its own.
+//! The embedded database: without a database URL, Headgate runs a Postgres cluster of its own.
 //!
-//! It uses the server binaries of the machine, keeps the cluster in the data directory and listens on a socket in a
-//! private directory, on no port and with no password: nobody else reaches it. Started as root it runs as an
-//! unprivileged user. It ends with the program, also when that is killed; where it could not, the next start
-//! finds it and takes its place. Behind the URL nothing is special: the same code runs on any Postgres.
+//! It uses the server binaries of the machine, keeps the cluster in the data directory and listens on a socket in a private directory, without a port
+//! and without a password, so nobody else can connect. Started as root it runs as an unprivileged user. It ends with the program, even when that is
+//! killed; a server that is left running nevertheless is stopped by the next start. The rest of the program only sees a URL, as of any Postgres.
 
 mod binaries;
 mod child;
@@ -39,11 +38,7 @@ pub struct EmbeddedPostgres {
 }
 
 impl EmbeddedPostgres {
-    /// Starts the cluster in `data_dir`; the first time it is made, which takes a second or two.
-    ///
-    /// # Errors
-    ///
-    /// One line that says what is wrong and what to do: see [`EmbeddedError`].
+    /// Starts the cluster in `data_dir`; the first time it is created, which takes a second or two.
     pub async fn start(data_dir: &Path) -> Result<Self, EmbeddedError> {
         let data_dir = data_dir.to_path_buf();
         let prepared = tokio::task::spawn_blocking(move || {
@@ -57,13 +52,13 @@ impl EmbeddedPostgres {
         Ok(Self { cluster, postmaster, url, _owner: owner })
     }
 
-    /// The address of Headgate's database in this cluster. It stays the same over restarts.
+    /// The URL of Headgate's database in this cluster. It stays the same over restarts.
     #[must_use]
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// Resolves when Postgres ended, whoever ended it.
+    /// Resolves when Postgres has ended, for whatever reason.
     pub fn exited(&self) -> impl Future<Output = ()> + Send + use<> {
         let ended = self.postmaster.ended();
         async move {
@@ -71,23 +66,18 @@ impl EmbeddedPostgres {
         }
     }
 
-    /// Starts it again after it died, or stops and starts it.
-    ///
-    /// # Errors
-    ///
-    /// As [`start`](Self::start).
+    /// Stops Postgres if it runs, and starts it.
     pub async fn restart(&mut self) -> Result<(), EmbeddedError> {
         self.postmaster.stop().await?;
-        // Kept before it is ready: whoever cancels this and stops then waits for the new server's end.
+        // Stored before it is ready: if this is cancelled, a later stop waits for the new server.
         self.postmaster = Postmaster::start(&self.cluster).await?;
         self.postmaster.until_ready(&self.cluster).await
     }
 
-    /// Ends Postgres in order: open transactions are rolled back, everything else is on disk afterwards.
+    /// Shuts Postgres down: open transactions are rolled back, everything else is on disk afterwards.
     ///
     /// # Errors
-    ///
-    /// When it does not end within a minute.
+    /// When it has not ended after a minute, nor after an immediate shutdown.
     pub async fn stop(self) -> Result<(), EmbeddedError> {
         self.postmaster.stop().await
     }

@@ -1,29 +1,29 @@
-//! What an earlier run left behind: a server that outlived its program, or the traces of one that was killed.
+//! Cleans up after an earlier run: a server that outlived its program, or the files of one that was killed.
 //!
-//! A server that still runs is stopped and started anew under us, rather than adopted: then it has today's settings,
-//! ends with us, and tells us when it dies.
+//! A server that still runs is stopped and a new one started, rather than adopted: the new one has the current settings, ends with this process,
+//! and is its child, so its end is noticed.
 
 use super::{EmbeddedError, cluster::Cluster, pid_file::PidFile, processes, socket};
 use nix::sys::signal::Signal;
 use std::{fs, time::Duration};
 use tokio::time::{Instant, sleep};
 
-/// Fast shutdown writes all that is in memory to disk first.
+/// A fast shutdown first writes everything in memory to disk.
 const FAST_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(60);
-/// Immediate shutdown writes nothing: the next start recovers from the log.
+/// An immediate shutdown writes nothing: the next start recovers from the write-ahead log.
 const IMMEDIATE_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Afterwards nothing of the cluster runs and nothing keeps it from starting.
+/// Afterwards no process of the cluster runs and nothing prevents its start.
 pub(super) async fn clear(cluster: &Cluster) -> Result<(), EmbeddedError> {
     let Some(file) = PidFile::read(&cluster.data) else {
         socket::remove_leftovers(&cluster.socket_dir);
         return Ok(());
     };
     if processes::is_server(file.pid, &cluster.data) {
-        tracing::warn!("stopping the database that an earlier run left behind (process {})", file.pid);
+        tracing::warn!("stopping the database that an earlier run left running (process {})", file.pid);
         stop(file.pid, cluster).await?;
     } else {
-        tracing::warn!("the database was not stopped in order the last time; it recovers now");
+        tracing::warn!("the database was not shut down cleanly the last time; it recovers now");
     }
     // Children of a killed server notice and end by themselves.
     let is_clear =
@@ -31,7 +31,7 @@ pub(super) async fn clear(cluster: &Cluster) -> Result<(), EmbeddedError> {
     if !is_clear {
         return Err(EmbeddedError::OrphanStuck { pid: None });
     }
-    // Postgres drops a stale file itself, unless its number is in use: by a stranger, or by a zombie that nobody reaps.
+    // Postgres removes a stale file itself, unless its process id is in use: by another process, or by a zombie that nobody reaps.
     if PidFile::read(&cluster.data).is_some_and(|file| processes::pid_exists(file.pid)) {
         let path = cluster.data.join("postmaster.pid");
         fs::remove_file(&path).map_err(|error| EmbeddedError::io(&path, error))?;
@@ -52,7 +52,7 @@ async fn stop(pid: i32, cluster: &Cluster) -> Result<(), EmbeddedError> {
     Err(EmbeddedError::OrphanStuck { pid: u32::try_from(pid).ok() })
 }
 
-/// Other processes send no event when they end: looking is the only way.
+/// Polls, because processes that are not our children send no event when they end.
 async fn wait_until(limit: Duration, condition: impl Fn() -> bool) -> bool {
     let deadline = Instant::now() + limit;
     while !condition() {

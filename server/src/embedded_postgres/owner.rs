@@ -1,4 +1,4 @@
-//! One process owns a data directory.
+//! The lock by which one process owns a data directory.
 
 use super::EmbeddedError;
 use std::{
@@ -7,7 +7,7 @@ use std::{
     path::Path,
 };
 
-/// A lock that the system takes back when its process ends, however it ends. Child processes do not inherit it.
+/// A lock that the system releases when the process ends, for whatever reason. Child processes do not inherit it.
 #[derive(Debug)]
 pub(super) struct OwnerLock {
     _file: File,
@@ -31,7 +31,7 @@ impl OwnerLock {
             }
             Err(TryLockError::Error(error)) => return Err(at(error)),
         }
-        // Only for the message above; the lock itself is what counts.
+        // The process id is only for the error above; the lock does not depend on it.
         file.set_len(0)
             .and_then(|()| file.rewind())
             .and_then(|()| writeln!(file, "{}", std::process::id()))

@@ -1,4 +1,4 @@
-//! `postmaster.pid`: what a server says of itself in its data directory.
+//! `postmaster.pid`: the file a server writes into its data directory.
 
 use std::{fs, path::Path};
 
@@ -6,12 +6,12 @@ use std::{fs, path::Path};
 #[derive(Debug, PartialEq)]
 pub(super) struct PidFile {
     pub(super) pid: i32,
-    /// `starting`, `ready`, `stopping`: what `pg_ctl` looks at too. Empty in the first moments.
+    /// `starting`, `ready` or `stopping`, which `pg_ctl` reads too. Empty in the first moments.
     pub(super) state: String,
 }
 
 impl PidFile {
-    /// Nothing when there is none, or when it is still being written.
+    /// `None` when there is none, or when it is still being written.
     pub(super) fn read(data: &Path) -> Option<Self> {
         Self::parse(&fs::read_to_string(data.join("postmaster.pid")).ok()?)
     }
@@ -39,7 +39,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_in_the_making_has_no_state_and_a_broken_one_is_none() {
+    fn an_incomplete_file_has_no_state_and_a_malformed_one_is_none() {
         assert!(!PidFile::parse("4711\n/data\n").unwrap().is_ready());
         assert_eq!(PidFile::parse(""), None);
         assert_eq!(PidFile::parse("-1\n"), None);

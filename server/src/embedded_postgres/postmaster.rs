@@ -1,4 +1,4 @@
-//! The server process as our child.
+//! The server process, a child of this one.
 
 use super::{EmbeddedError, cluster::Cluster, orphan, pid_file::PidFile, processes};
 use nix::sys::signal::Signal;
@@ -17,32 +17,32 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 
-/// A recovery after a crash reads the whole log since the last checkpoint.
+/// Recovery after a crash reads the whole write-ahead log since the last checkpoint.
 const START_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// A running server; dropping it asks it to end.
+/// A running server; dropping this asks it to end.
 #[derive(Debug)]
 pub(super) struct Postmaster {
     pid: i32,
-    /// How it ended, once it has.
+    /// The exit status, once it has ended.
     ended: watch::Receiver<Option<String>>,
     /// Where this run's part of the log begins.
     log_start: u64,
 }
 
 impl Postmaster {
-    /// Clears what an earlier run left behind and starts the server; [`until_ready`](Self::until_ready) follows.
+    /// Cleans up after an earlier run and starts the server; call [`until_ready`](Self::until_ready) next.
     pub(super) async fn start(cluster: &Cluster) -> Result<Self, EmbeddedError> {
         orphan::clear(cluster).await?;
         let log_start = fs::metadata(&cluster.log).map_or(0, |log| log.len());
         Self::spawn(cluster.server()?, log_start).map_err(|error| EmbeddedError::io(&cluster.data, error))
     }
 
-    /// Resolves with how it ended.
+    /// Resolves with the exit status.
     pub(super) fn ended(&self) -> impl Future<Output = String> + Send + use<> {
         let mut ended = self.ended.clone();
         async move {
-            // The sender lives in the thread that waits for the process, and always sends first.
+            // The thread that waits for the process owns the sender, and sends before it drops it.
             let status = ended.wait_for(Option::is_some).await;
             status.ok().and_then(|status| status.clone()).unwrap_or_default()
         }
@@ -59,8 +59,8 @@ impl Postmaster {
         Err(EmbeddedError::NotStopped { pid: self.pid.unsigned_abs() })
     }
 
-    /// The kernel's parent-death signal watches the thread that started the child, not the process: so a thread of its
-    /// own starts it and then waits for it, which is as long as it may live.
+    /// The kernel's parent-death signal watches the thread that started the child, not the process. So a thread of its own starts the child and
+    /// waits until it ends.
     fn spawn(mut command: Command, log_start: u64) -> io::Result<Self> {
         let (pid_sender, pid) = mpsc::channel();
         let (end_sender, ended) = watch::channel(None);
@@ -75,12 +75,12 @@ impl Postmaster {
             }
         };
         thread::Builder::new().name("postgres-keeper".into()).spawn(keeper)?;
-        // A fork's time, and not to be cancelled: a started server must have an owner.
+        // Blocks for the time of a fork. It must not be cancelled, because a started server needs an owner.
         let pid = pid.recv().map_err(io::Error::other)??;
         Ok(Self { pid: pid.cast_signed(), ended, log_start })
     }
 
-    /// Waits until it answers, as long as it lives.
+    /// Waits until it accepts connections or has ended.
     pub(super) async fn until_ready(&self, cluster: &Cluster) -> Result<(), EmbeddedError> {
         let failed = |reason| EmbeddedError::Start { reason, log: cluster.log.clone() };
         let deadline = Instant::now() + START_TIMEOUT;
@@ -103,7 +103,7 @@ impl Postmaster {
     }
 
     fn signal(&self, signal: Signal) {
-        // Once it was waited for, its number may be somebody else's.
+        // Once it was reaped, its process id may be another process's.
         if self.ended.borrow().is_none() {
             processes::signal(self.pid, signal);
         }
@@ -116,7 +116,7 @@ impl Drop for Postmaster {
     }
 }
 
-/// What the server complained of, in the part of its log since `start`.
+/// The last error in the server's log after position `start`.
 fn last_error(log: &Path, start: u64) -> Option<String> {
     let mut file = fs::File::open(log).ok()?;
     file.seek(SeekFrom::Start(start)).ok()?;

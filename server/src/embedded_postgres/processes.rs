@@ -1,7 +1,7 @@
-//! Which processes of this machine belong to our cluster.
+//! Finds the cluster's processes on this machine.
 //!
-//! A process number alone proves nothing: it may belong to somebody else by now. Command lines tell, and everybody may
-//! read them; working directories tell too, but root in a container may not look at another user's.
+//! A process id alone proves nothing, because it may be in use by another process by now. Command lines identify the cluster and can be read by
+//! everybody; working directories would too, but root in a container may not read those of another user.
 
 use nix::{
     errno::Errno,
@@ -10,7 +10,7 @@ use nix::{
 };
 use std::{fs, path::Path, process::Command};
 
-/// Whether `pid` is the server of the cluster in `data`. A zombie is not: it has no command line any more.
+/// Whether `pid` is the server of the cluster in `data`. A zombie is not, because it has no command line any more.
 pub(super) fn is_server(pid: i32, data: &Path) -> bool {
     words_of(pid).is_some_and(|words| runs_cluster(&words, data))
 }
@@ -21,12 +21,12 @@ pub(super) fn any_left(data: &Path, cluster_name: &str) -> bool {
     all().iter().any(|words| words.join(" ").starts_with(&title) || runs_cluster(words, data))
 }
 
-/// Whether somebody, even a zombie, holds this process number.
+/// Whether any process, even a zombie, has this id.
 pub(super) fn pid_exists(pid: i32) -> bool {
     kill(Pid::from_raw(pid), None) != Err(Errno::ESRCH)
 }
 
-/// Sends a signal; that the process is gone already is fine.
+/// Sends a signal; it does not matter if the process has ended already.
 pub(super) fn signal(pid: i32, signal: Signal) {
     let _ = kill(Pid::from_raw(pid), signal);
 }
@@ -64,7 +64,7 @@ fn words(command_line: &[u8]) -> Option<Vec<String>> {
     (!words.is_empty()).then_some(words)
 }
 
-/// Where there is no `/proc` (macOS).
+/// For systems without `/proc` (macOS).
 fn listed(arguments: &[&str]) -> Vec<Vec<String>> {
     let output = Command::new("ps").args(arguments).output().map(|output| output.stdout).unwrap_or_default();
     let text = String::from_utf8_lossy(&output);
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn this_process_is_no_server() {
+    fn this_process_is_not_a_server() {
         let pid = i32::try_from(std::process::id()).unwrap();
         assert!(pid_exists(pid));
         assert!(!is_server(pid, Path::new("/nowhere")));

@@ -1,5 +1,5 @@
-//! Bodies that are buffered before a handler asks who sends them: forms of the sign-in, server functions. Whoever is not signed in sends little,
-//! packed or not.
+//! Size limits for bodies that are buffered before a handler checks the actor: sign-in forms and server functions. Clients that are not signed in
+//! may send little, before and after decompression.
 
 use super::{client_body::content_length, content_encoding::decompress};
 use crate::api::problem::Problem;
@@ -13,12 +13,12 @@ use axum::{
 use http_body_util::Limited;
 use model::actor::Actor;
 
-/// An address, a password, where somebody wanted to go.
+/// Enough for an e-mail address, a password and the page to return to.
 const MAX_ANONYMOUS_BYTES: usize = 64_000;
-/// A payload of 1 MB, each byte of it written as three.
+/// Enough for a payload of 1 MB with every byte percent-encoded as three.
 const MAX_FORM_BYTES: usize = 4_000_000;
 
-/// Of what comes over the wire, and of what that unpacks to.
+/// Limits the size as sent, and the size after decompression.
 pub(crate) fn with_anonymous_limits<S: Clone + Send + Sync + 'static>(router: Router<S>) -> Router<S> {
     router.layer(from_fn(limit_size)).layer(from_fn(decompress)).layer(from_fn(limit_size))
 }

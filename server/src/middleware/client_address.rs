@@ -1,7 +1,7 @@
-//! The network address of the one who asks, and whether that one speaks https.
+//! The client's network address, and whether it uses https.
 //!
-//! `x-forwarded-for` and `x-forwarded-proto` are anybody's to write, so they count only when the connection comes from a proxy that is trusted:
-//! one on this very machine, or in `HEADGATE_TRUSTED_PROXIES`.
+//! Anybody can send `x-forwarded-for` and `x-forwarded-proto`, so they count only when the connection comes from a trusted proxy: one on this
+//! machine, or in `HEADGATE_TRUSTED_PROXIES`.
 
 use axum::{
     extract::{ConnectInfo, Request},
@@ -16,18 +16,16 @@ use std::{
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 
-/// Proxies that are believed: those on this very machine, and those that were named.
+/// Trusted proxies: those on this machine, and the configured ones.
 #[derive(Clone, Debug, Default)]
 pub struct TrustedProxies(Arc<[IpNet]>);
 
 impl TrustedProxies {
-    /// Those of these networks as well.
     #[must_use]
     pub fn new(networks: &[IpNet]) -> Self {
         Self(networks.into())
     }
 
-    /// Whether it is one of them.
     #[must_use]
     pub fn contain(&self, peer: IpAddr) -> bool {
         let peer = peer.to_canonical();
@@ -35,12 +33,13 @@ impl TrustedProxies {
     }
 }
 
-/// The network address of the one who asks.
+/// The client's network address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClientAddress(pub IpAddr);
 
 impl ClientAddress {
-    /// As the connection or a trusted proxy says. What anybody else says of it is taken away: nobody further in is to believe it.
+    /// The address of the connection, or the one a trusted proxy names. Forwarding headers from anybody else are removed, so that no later code
+    /// trusts them.
     pub(crate) fn of(request: &mut Request, proxies: &TrustedProxies) -> Self {
         let peer = request
             .extensions()
@@ -56,7 +55,7 @@ impl ClientAddress {
     }
 }
 
-/// The first address, from the nearest on, that is not a trusted proxy's: each entry was written by the one behind it.
+/// The nearest address that is not a trusted proxy's: each entry was written by the proxy after it.
 fn forwarded(headers: &HeaderMap, proxies: &TrustedProxies) -> Option<IpAddr> {
     let values = headers.get_all(X_FORWARDED_FOR).iter().rev();
     let mut nearest = None;
@@ -92,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn trusted_proxies_alone_are_believed() {
+    fn only_trusted_proxies_name_the_client() {
         let proxies = TrustedProxies::new(&["10.1.0.0/16".parse().unwrap(), "fd00::/8".parse().unwrap()]);
         for (peer, forwarded, client) in [
             ("203.0.113.9", &["198.51.100.1"][..], "203.0.113.9"),
@@ -102,7 +101,7 @@ mod tests {
             ("10.1.2.3", &["1.1.1.1, 198.51.100.1"], "198.51.100.1"),
             ("::ffff:10.1.2.3", &["198.51.100.1"], "198.51.100.1"),
             ("fd00::1", &["2001:db8::7"], "2001:db8::7"),
-            // A chain of them, in one header or several; what stands before the client is the client's own word.
+            // A chain of proxies, in one header or several; what comes before the client's address was sent by the client itself.
             ("10.1.2.3", &["1.1.1.1, 198.51.100.1, 10.1.9.9"], "198.51.100.1"),
             ("10.1.2.3", &["1.1.1.1", "198.51.100.1", "10.1.9.9, 127.0.0.1"], "198.51.100.1"),
             ("10.1.2.3", &["10.1.9.9"], "10.1.9.9"),
@@ -122,13 +121,13 @@ mod tests {
     }
 
     #[test]
-    fn what_others_say_of_themselves_goes_no_further() {
+    fn forwarding_headers_of_others_are_removed() {
         let proxies = TrustedProxies::new(&["10.1.0.0/16".parse().unwrap()]);
-        for (peer, is_believed) in [("203.0.113.9", false), ("10.1.0.1", true), ("127.0.0.1", true)] {
+        for (peer, is_trusted) in [("203.0.113.9", false), ("10.1.0.1", true), ("127.0.0.1", true)] {
             let mut request = request(peer, &["198.51.100.1"]);
             ClientAddress::of(&mut request, &proxies);
             for name in [X_FORWARDED_FOR, X_FORWARDED_PROTO] {
-                assert_eq!(request.headers().contains_key(&name), is_believed, "{peer} {name}");
+                assert_eq!(request.headers().contains_key(&name), is_trusted, "{peer} {name}");
             }
         }
     }

@@ -1,7 +1,7 @@
-//! The body as the client sends it: no faster than it likes, but no slower than the least rate; and never longer than 16 MB.
+//! Bounds the body as the client sends it: a minimum rate, and 16 MB.
 //!
-//! Most clients write their whole body before they read an answer, and see a broken connection instead of a refusal when nobody reads. So what
-//! a handler leaves unread is read and thrown away beside its answer, up to a point.
+//! Most clients write their whole body before they read an answer, and see a broken connection instead of a refusal if the server stops reading.
+//! So what a handler leaves unread is read and discarded while the answer is sent, up to a limit.
 
 use crate::{api::problem::Problem, state::AppState};
 use axum::{
@@ -26,15 +26,14 @@ use tokio::{
     time::{Instant, Sleep, sleep},
 };
 
-/// What is read and thrown away at most.
 const MAX_DISCARDED_BYTES: usize = 4 * MAX_REQUEST_BYTES;
 
-/// How slow a body may be.
+/// How slow a body may arrive.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
-    /// What all waiting for a body may take, however little comes.
+    /// The total time spent waiting for a body may always have this length.
     pub grace: Duration,
-    /// Each such number of bytes adds a second to it.
+    /// Each such number of bytes that arrives adds a second to it.
     pub bytes_per_second: u32,
 }
 
@@ -50,9 +49,8 @@ impl Pace {
     }
 }
 
-/// A body that did not come in time.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
-#[error("the body came too slowly")]
+#[error("the body arrived too slowly")]
 pub(crate) struct TooSlow;
 
 pub(crate) async fn limit_body(State(state): State<AppState>, request: Request, next: Next) -> Response {
@@ -66,17 +64,17 @@ pub(crate) async fn limit_body(State(state): State<AppState>, request: Request, 
     if content_length > MAX_REQUEST_BYTES {
         return Problem::too_long().into_response();
     }
-    // For extractors of axum and the console; our own count for themselves.
+    // For axum's and the console's extractors; our own check the limit themselves.
     DefaultBodyLimit::max(MAX_REQUEST_BYTES).apply(&mut request);
     let share = Arc::new(state.settings.memory.share());
     request.extensions_mut().insert(Arc::clone(&share));
     let response = next.run(request).await;
-    // What the handler made of the body is gone by now.
+    // What the handler made of the body is freed by now.
     drop(share);
     response
 }
 
-/// The length a request says its body has; 0: it says none.
+/// The `content-length` of a request, 0 without one.
 pub(crate) fn content_length(headers: &HeaderMap) -> usize {
     headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok()).unwrap_or(0)
 }
@@ -84,10 +82,10 @@ pub(crate) fn content_length(headers: &HeaderMap) -> usize {
 struct ClientBody {
     inner: Body,
     pace: Pace,
-    /// Waiting that is left.
+    /// The waiting time that is left.
     allowance: Duration,
     waiting: Option<(Instant, Pin<Box<Sleep>>)>,
-    /// Who asks first whether to send it has not begun to, until it is asked for.
+    /// False until the first read if the client sent `Expect: 100-continue`: it sends nothing before that.
     is_awaited: bool,
     has_ended: bool,
 }
@@ -152,7 +150,7 @@ impl Drop for ClientBody {
         let rest = Self {
             inner: std::mem::take(&mut self.inner),
             waiting: None,
-            // Whatever becomes of it, it is not read again.
+            // So that dropping it does not discard once more.
             has_ended: true,
             ..*self
         };

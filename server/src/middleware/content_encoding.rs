@@ -1,7 +1,8 @@
-//! Compressed bodies: gzip and zstd are unpacked while they are read, so that every limit is one of what comes out. Other encodings are 415.
+//! Compressed bodies: gzip and zstd are decompressed while they are read, so that every limit applies to the decompressed size. Other encodings
+//! are 415.
 //!
-//! What comes in is limited as well, before it gets here: there are endless bodies of which nothing comes out. For the same reason a body is one
-//! gzip member or zstd frame: an empty one is twenty bytes, and costs what it takes to begin anew.
+//! The compressed size is limited as well, by an outer layer, because an endless body may decompress to nothing. For the same reason a body has
+//! only one gzip member or zstd frame: an empty one has twenty bytes, but costs the setup of a decoder.
 
 use crate::api::problem::Problem;
 use async_compression::{
@@ -20,10 +21,9 @@ use std::{io, pin::Pin};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _};
 use tokio_util::io::StreamReader;
 
-/// 8 MB: what RFC 9659 lets a body on the web ask for. The frame of a bomb asks for 128.
+/// 8 MB, the limit of RFC 9659 for the web. The frame of a decompression bomb may ask for 128.
 const ZSTD_WINDOW_LOG: u32 = 23;
 
-/// What is unpacked at a time.
 const PART_BYTES: usize = 16_000;
 
 enum Encoding {
@@ -40,7 +40,7 @@ pub(crate) async fn decompress(mut request: Request, next: Next) -> Response {
         Some(encoding) => encoding,
         None => return Problem::unsupported_encoding().into_response(),
     };
-    // Both are of what came over the wire.
+    // Both describe the compressed body.
     request.headers_mut().remove(header::CONTENT_ENCODING);
     request.headers_mut().remove(header::CONTENT_LENGTH);
     next.run(request.map(|body| {
@@ -55,7 +55,7 @@ pub(crate) async fn decompress(mut request: Request, next: Next) -> Response {
     .await
 }
 
-/// What the decoder makes of one member; an error if there is more.
+/// The decompressed member; an error if another one follows.
 fn single_member<D: AsyncRead + Unpin + Send + 'static>(
     decoder: D,
     compressed: impl Fn(&mut D) -> &mut Compressed + Copy + Send + 'static,
@@ -72,7 +72,7 @@ fn single_member<D: AsyncRead + Unpin + Send + 'static>(
     }))
 }
 
-/// None: one that is not known, or several.
+/// `None` for an unknown encoding, or several.
 fn encoding(headers: &HeaderMap) -> Option<Encoding> {
     let mut given = headers.get_all(header::CONTENT_ENCODING).iter();
     let Some(first) = given.next() else { return Some(Encoding::Identity) };

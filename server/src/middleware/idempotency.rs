@@ -1,9 +1,8 @@
-//! `Idempotency-Key` on every POST of the API but [one](WITHOUT_KEY): the same call twice is done once, and answers twice.
+//! `Idempotency-Key` on every POST of the API except [one](KEYLESS_PATH): a repeated call is executed once and gets the same answer.
 //!
-//! A layer and no extractor, so that no POST can forget it. A call with a key is one transaction, whatever it does: the parts of the
-//! program that its handler gets know no other way to the database ([`OneTransaction`]). The key is written first and the answer last, so
-//! that a repeat finds the answer or nothing, whatever broke. Answers are kept sealed with the master key: some hold a secret that is shown
-//! once.
+//! This is a layer and not an extractor, so that no POST can forget it. A call with a key is one transaction, whatever it does: its handler gets an
+//! `AppState` whose pools all lead to that transaction ([`OneTransaction`]). The key is written first and the answer last, so a repeat finds
+//! either the answer or nothing, whatever failed. Answers are encrypted with the master key, because some contain a secret that is shown only once.
 
 use super::request_memory::Share;
 use crate::{
@@ -42,14 +41,13 @@ use uuid::Uuid;
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
-/// The POST that knows no key: a transaction would be open for as long as the external system takes to answer, and a sample is sent again
-/// without harm.
+/// The POST without keys: its transaction would be open as long as the external system takes to answer, and sending a sample twice does no harm.
 pub(crate) const KEYLESS_PATH: &str = "/integrations/{id}/test";
 
-/// How long a call waits for the same one that is under way.
+/// How long a repeat waits while the first call is in progress.
 const REPEAT_WAIT: Duration = Duration::from_secs(1);
 
-/// Does the calls with a key: as many at once as others have connections for, each on one to itself.
+/// Executes calls with a key, each on a connection of its own; as many at once as the API's pool has connections.
 pub(crate) struct KeyedCalls {
     state: AppState,
     actor_shares: ActorShares,
@@ -57,7 +55,7 @@ pub(crate) struct KeyedCalls {
     freed: mpsc::Sender<Executor>,
 }
 
-/// Does one call at a time.
+/// Executes one call at a time.
 struct Executor {
     transaction: OneTransaction,
     /// The same routes as without a key, inside the transaction.
@@ -65,14 +63,14 @@ struct Executor {
 }
 
 impl KeyedCalls {
-    /// `api` makes the routes with the parts of the program it is given.
+    /// `api` builds the routes for a state.
     pub(crate) fn new(state: &AppState, api: impl Fn(AppState) -> Router) -> Arc<Self> {
         let executors = state.pool.options().get_max_connections().max(1) as usize;
         let (freed, free) = mpsc::channel(executors);
         for _ in 0..executors {
             let transaction = OneTransaction::new(&state.pool);
             let api = api(state.with_pool(transaction.pool()));
-            // There is room for all of them.
+            // The channel has room for all of them.
             let _ = freed.try_send(Executor { transaction, api });
         }
         Arc::new(Self {
@@ -95,7 +93,7 @@ impl KeyedCalls {
         let (mut parts, body) = request.into_parts();
         let memory = parts.extensions.get::<Arc<Share>>().cloned();
         let body = read_body(Request::from_parts(parts.clone(), body)).await?;
-        // What this request's routing found must not stand beside what the lane's finds.
+        // The executor routes the request again, so the extensions set by the first routing must not remain.
         parts.extensions = Extensions::new();
         parts.extensions.insert(actor);
         if let Some(memory) = memory {
@@ -104,15 +102,15 @@ impl KeyedCalls {
         let request = Request::from_parts(parts, Body::from(body.clone()));
 
         let executor = async {
-            let turn = share.acquire().await.ok()?;
-            Some((turn, self.free.lock().await.recv().await?))
+            let permit = share.acquire().await.ok()?;
+            Some((permit, self.free.lock().await.recv().await?))
         };
-        // Those before it may have to wait for a lock.
+        // The calls before it may have to wait for a lock.
         let Ok(Some((_permit, executor))) = timeout(DEFAULT_LOCK_TIMEOUT, executor).await else {
             return Err(Problem::busy());
         };
         let answered = AssertUnwindSafe(self.execute(&executor, &call, request, &body)).catch_unwind().await;
-        // Of what was not committed, also because a handler panicked.
+        // If it was not committed, for example because a handler panicked.
         executor.transaction.rollback().await;
         let _ = self.freed.try_send(executor);
         answered.unwrap_or_else(|panic| resume_unwind(panic))
@@ -128,9 +126,9 @@ impl KeyedCalls {
         let Executor { transaction, api } = executor;
         transaction.begin(REPEAT_WAIT).await?;
         let mut conn = transaction.pool().acquire().await?;
-        let turn = begin(&mut conn, call, body, DEFAULT_LOCK_TIMEOUT).await?;
+        let call_state = begin(&mut conn, call, body, DEFAULT_LOCK_TIMEOUT).await?;
         drop(conn);
-        match turn {
+        match call_state {
             CallState::First => {}
             CallState::Done { status, answer } => return self.replay(call, status, answer),
             CallState::InProgress => return Err(Problem::in_progress()),
@@ -143,7 +141,7 @@ impl KeyedCalls {
             return Ok(response);
         }
         let (parts, body) = response.into_parts();
-        // Answers of POSTs are made in memory and small.
+        // Answers of POSTs are in memory already, and small.
         let body = to_bytes(body, usize::MAX).await.map_err(|_| Problem::internal())?;
         let sealed = self.state.master_key.seal(place(call), &body).map_err(DeliveryError::from)?;
         let status = i16::try_from(parts.status.as_u16()).unwrap_or(200);
@@ -151,7 +149,7 @@ impl KeyedCalls {
         answer(&mut conn, call, status, &sealed).await?;
         drop(conn);
         transaction.commit().await?;
-        // What was told before was told too early.
+        // Wake-ups sent before the commit came too early.
         self.state.delivery.wake();
         Ok(Response::from_parts(parts, Body::from(body)))
     }
@@ -159,7 +157,7 @@ impl KeyedCalls {
     fn replay(&self, call: &Call, status: i16, answer: Option<Vec<u8>>) -> Result<Response, Problem> {
         let body =
             answer.and_then(|sealed| self.state.master_key.open(place(call), &sealed).ok()).ok_or_else(
-                || Problem::conflict("done-already", "The call was done; its answer was not kept."),
+                || Problem::conflict("done-already", "The call was executed, but its answer was not kept."),
             )?;
         let status = u16::try_from(status)
             .ok()
@@ -178,8 +176,8 @@ impl KeyedCalls {
     }
 }
 
-/// What an app, with all of its keys, may take of the lanes, or a credential that is bound to none: two thirds. Whatever one of them waits
-/// for, there are lanes for others.
+/// An app with all of its keys, or a credential that is bound to no app, may use two thirds of the executors. Even if all of its calls wait, there
+/// are executors for others.
 struct ActorShares {
     each: usize,
     taken: StdMutex<HashMap<String, Arc<Semaphore>>>,
@@ -190,12 +188,12 @@ impl ActorShares {
         Self { each: (executors * 2 / 3).max(1), taken: StdMutex::default() }
     }
 
-    /// Held by everybody who waits for a turn of it, or has one.
+    /// Shares that no call waits for or uses are dropped.
     fn share(&self, actor: &Actor) -> Arc<Semaphore> {
-        let whose = actor.app_id.map_or_else(|| actor.owner(), |app| format!("app:{app}"));
+        let share_key = actor.app_id.map_or_else(|| actor.owner(), |app| format!("app:{app}"));
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         taken.retain(|_, share| Arc::strong_count(share) > 1);
-        Arc::clone(taken.entry(whose).or_insert_with(|| Arc::new(Semaphore::new(self.each))))
+        Arc::clone(taken.entry(share_key).or_insert_with(|| Arc::new(Semaphore::new(self.each))))
     }
 }
 
@@ -216,17 +214,17 @@ pub(crate) async fn idempotent(
     calls.answer(actor, &key, request).await.unwrap_or_else(IntoResponse::into_response)
 }
 
-/// The tag of what a call has made, as the first answer had it.
-fn tag_of(made: &[u8]) -> Option<HeaderValue> {
+/// The etag of the created object, as the first answer had it.
+fn tag_of(answer: &[u8]) -> Option<HeaderValue> {
     #[derive(Deserialize)]
-    struct Made {
+    struct Created {
         updated_at: DateTime<Utc>,
     }
-    let Made { updated_at } = serde_json::from_slice(made).ok()?;
+    let Created { updated_at } = serde_json::from_slice(answer).ok()?;
     HeaderValue::from_str(&etag(updated_at)).ok()
 }
 
-/// An answer opens for its own call alone.
+/// Where the encrypted answer belongs: it decrypts for its own call only.
 fn place(call: &Call) -> Place {
     let mut hasher = Sha256::new();
     for part in [&call.owner, &call.method, &call.path, &call.key] {

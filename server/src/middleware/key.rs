@@ -1,4 +1,4 @@
-//! The key of an `Authorization: Bearer` header becomes an actor; a key that is none (any more) is 401, whatever else comes along.
+//! Authenticates the API key of an `Authorization: Bearer` header. An invalid key is 401, whatever else the request has.
 
 use crate::{api::problem::Problem, state::AppState};
 use axum::{
@@ -27,9 +27,7 @@ pub(crate) async fn authenticate_key(
             request.extensions_mut().insert::<Actor>(actor);
             next.run(request).await
         }
-        Ok(None) => {
-            Problem::unauthorized("The key is not known, has expired or was revoked.").into_response()
-        }
+        Ok(None) => Problem::unauthorized("The key is unknown, has expired or was revoked.").into_response(),
         Err(error) => Problem::from(error).into_response(),
     }
 }

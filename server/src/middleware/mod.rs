@@ -1,4 +1,4 @@
-//! What is true of every request, one layer a file. [`around`] puts them in order.
+//! The layers around every request, one per file. [`around`] puts them in order.
 
 mod anonymous_limits;
 mod client_address;
@@ -26,9 +26,9 @@ pub(crate) use security_headers::{is_https, safe_headers};
 use crate::state::AppState;
 use axum::{Router, middleware::from_fn, middleware::from_fn_with_state};
 
-/// Wraps the whole router. From the outside in: the work goes on when the client hangs up; it has an id and a known origin; every
-/// answer has safe headers; no body is larger than 16 MB or comes too slowly; a cookie becomes an actor; what a cookie does must come from our own pages.
-/// Packed bodies are unpacked further in, where it is known who sends them (`decompress`, `with_anonymous_limits`).
+/// Wraps the whole router. From the outside in: a request is finished even when the client hangs up; it has an id and a client address; every answer
+/// has security headers; no body is larger than 16 MB or arrives too slowly; a session cookie is authenticated; writes by cookie must come from our
+/// own pages. Bodies are decompressed further in, once the actor is known (`decompress`, `with_anonymous_limits`).
 pub fn around(router: Router, state: &AppState) -> Router {
     router
         .layer(from_fn(origin::same_origin))

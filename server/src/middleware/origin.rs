@@ -1,7 +1,7 @@
-//! What a cookie does must come from our own pages: one check for every write, whoever handles it (RELIABILITY 3.4).
+//! Protection against cross-site request forgery: every write with a session cookie must come from our own pages.
 //!
-//! Browsers send `Sec-Fetch-Site` where they can and `Origin` with every cross-site POST. Without either, a request with a cookie is
-//! not from a page of ours. Signing in and out is checked too, cookie or not: nobody is signed in as somebody else by a foreign page.
+//! Browsers send `Sec-Fetch-Site` where they can and `Origin` with every cross-site POST, so a request with a cookie and neither is not from one of
+//! our pages. Signing in and out is checked even without a cookie, so that another site cannot sign somebody in as somebody else.
 
 use super::session::BySession;
 use crate::api::problem::Problem;
@@ -18,7 +18,7 @@ pub(crate) async fn same_origin(request: Request, next: Next) -> Response {
     let is_cross_origin = match source(request.headers()) {
         Source::SameOrigin => false,
         Source::CrossOrigin => is_by_session || request.headers().get(header::AUTHORIZATION).is_none(),
-        // A program without a cookie (curl at the sign-in form) has nothing that could be misused.
+        // A program without a cookie (curl with the sign-in form) has no session that could be misused.
         Source::Unknown => is_by_session,
     };
     if !is_read && is_cross_origin {

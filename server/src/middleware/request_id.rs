@@ -1,4 +1,4 @@
-//! Every request has an id: the caller's, when it is a sane one, else a new one. It is in the answer, in the log and in the audit log.
+//! Every request has an id: the client's if it is valid, else a new one. It is in the answer, in the log and in the audit log.
 
 use super::client_address::ClientAddress;
 use crate::state::AppState;
@@ -15,11 +15,10 @@ use uuid::Uuid;
 
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// The id of the request being worked on.
 #[derive(Clone, Debug)]
 pub struct RequestId(pub String);
 
-/// The address of a sign-in link is a credential until it is used: no log and no trace has it.
+/// The URL of a sign-in link is a credential until it is used, so it must not be logged or traced.
 fn without_token(path: &str) -> Cow<'_, str> {
     const LINK: &str = "/sign-in/link/";
     match path.find(LINK) {
@@ -57,14 +56,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_is_told_without_the_token_of_a_sign_in_link() {
-        for (path, told) in [
+    fn a_path_is_logged_without_the_token_of_a_sign_in_link() {
+        for (path, logged) in [
             ("/sign-in/link/s3cret", "/sign-in/link/{token}"),
             ("/gate/sign-in/link/s3cret/x", "/gate/sign-in/link/{token}"),
             ("/sign-in", "/sign-in"),
             ("/api/v1/jobs", "/api/v1/jobs"),
         ] {
-            assert_eq!(without_token(path), told);
+            assert_eq!(without_token(path), logged);
         }
     }
 }

@@ -1,16 +1,15 @@
-//! The memory of requests: one budget for all of them, so that many large ones at once are told to come back instead of ending the process.
+//! A memory budget for all requests together, so that many large ones at once are refused for a moment instead of exhausting the process.
 //!
-//! Each takes what its body has, and what reading it makes of that, before it is there; and gives it back with its answer.
+//! A request reserves memory for its body, and for what parsing makes of it, before it is allocated, and frees it with its answer.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Bytes of all requests together: two of the largest and costliest at once.
+/// Enough for two of the largest and most expensive requests at once.
 const MAX_TOTAL_BYTES: usize = 256_000_000;
-/// Bytes that are counted as one: smaller requests cost nothing.
+/// The unit of counting: smaller requests count as 0.
 const UNIT_BYTES: usize = 16_000;
 
-/// The budget.
 #[derive(Clone, Debug)]
 pub struct RequestMemory(Arc<Semaphore>);
 
@@ -21,19 +20,18 @@ impl Default for RequestMemory {
 }
 
 impl RequestMemory {
-    /// So many bytes.
     #[must_use]
     pub fn of(bytes: usize) -> Self {
         Self(Arc::new(Semaphore::new(bytes / UNIT_BYTES)))
     }
 
-    /// What one request takes of it: nothing yet.
+    /// A share for one request, empty at first.
     pub(crate) fn share(&self) -> Share {
         Share { all: Arc::clone(&self.0), taken: Mutex::default() }
     }
 }
 
-/// What one request has taken.
+/// The memory one request has reserved.
 #[derive(Debug)]
 pub(crate) struct Share {
     all: Arc<Semaphore>,
@@ -41,7 +39,7 @@ pub(crate) struct Share {
 }
 
 impl Share {
-    /// Takes as much as makes it so many bytes in all. False: there is not so much left.
+    /// Grows the share to this many bytes in total. False: there is not enough left.
     #[must_use]
     pub(crate) fn grow_to(&self, bytes: usize) -> bool {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
@@ -65,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_taken_comes_back_with_the_share() {
+    fn memory_is_freed_with_the_share() {
         let memory = RequestMemory::of(10 * UNIT_BYTES);
         let (first, second) = (memory.share(), memory.share());
         assert!(
@@ -73,7 +71,7 @@ mod tests {
             "it grows to six, not by six"
         );
         assert!(second.grow_to(4 * UNIT_BYTES) && !second.grow_to(5 * UNIT_BYTES));
-        assert!(second.grow_to(UNIT_BYTES - 1), "what is small is always there");
+        assert!(second.grow_to(UNIT_BYTES - 1), "small requests always fit");
         drop(first);
         assert!(second.grow_to(10 * UNIT_BYTES));
     }

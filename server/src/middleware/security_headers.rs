@@ -1,5 +1,4 @@
-//! Headers every answer carries (RELIABILITY 3.4). The console's pages bring a content security policy with their nonce; everything
-//! else gets the strictest there is.
+//! Security headers of every answer. The console's pages have a content security policy with their nonce; everything else gets the strictest.
 
 use axum::{
     extract::Request,
@@ -41,14 +40,13 @@ pub(crate) async fn safe_headers(request: Request, next: Next) -> Response {
     response
 }
 
-/// Nothing tells where somebody came from. But a page with `no-referrer` posts its forms with `Origin: null`, and browsers say
-/// `Sec-Fetch-Site` over https and to loopback alone: over plain http in a network nothing would be left to know our own forms by. There
-/// pages tell us, and nobody else.
+/// `no-referrer` where possible. But a page with it posts its forms with `Origin: null`, and browsers send `Sec-Fetch-Site` only over https and to
+/// loopback addresses. Over plain http in a network nothing would be left to recognise our own forms by, so there pages send the referrer, to us only.
 fn referrer_policy(is_page: bool, is_trusted: bool) -> &'static str {
     if is_page && !is_trusted { "same-origin" } else { "no-referrer" }
 }
 
-/// Whether browsers trust the connection although it is plain http.
+/// Whether browsers trust the connection even with plain http.
 fn is_loopback(headers: &HeaderMap) -> bool {
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     let name =
@@ -59,8 +57,7 @@ fn is_loopback(headers: &HeaderMap) -> bool {
         || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// Whether the client speaks https with the proxy in front of us, as a trusted one says: what others said was taken away
-/// ([`super::ClientAddress`]).
+/// Whether the client uses https, by the header of a trusted proxy: the headers of others are removed ([`super::ClientAddress`]).
 pub(crate) fn is_https(headers: &HeaderMap) -> bool {
     headers.get("x-forwarded-proto").is_some_and(|proto| proto.as_bytes().eq_ignore_ascii_case(b"https"))
 }

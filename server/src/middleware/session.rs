@@ -1,7 +1,7 @@
-//! A cookie becomes an actor.
+//! Authenticates the session cookie.
 //!
-//! The cookie is `__Host-headgate` over https and `headgate` over plain http, where browsers refuse the prefix; never both are read.
-//! A request speaks with one credential: where an `Authorization` header stands, the cookie is not looked at.
+//! The cookie is `__Host-headgate` over https and `headgate` over plain http, where browsers refuse the prefix; only one of them is read.
+//! A request uses one credential: with an `Authorization` header the cookie is ignored.
 
 use super::security_headers::is_https;
 use crate::api::problem::Problem;
@@ -19,7 +19,7 @@ use model::actor::Actor;
 const OVER_HTTPS: &str = "__Host-headgate";
 const OVER_HTTP: &str = "headgate";
 
-/// Marks a request whose actor came from a cookie: it must prove that one of our own pages made it.
+/// Marks a request whose actor comes from a cookie: its writes must come from our own pages.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BySession;
 
@@ -36,7 +36,7 @@ pub(crate) async fn authenticate_session(
     let actor = match access.actor_of_session(&token).await {
         Ok(actor) => actor,
         Err(error) if is_api => return Problem::from(error).into_response(),
-        // The console has its own page for that.
+        // The console has its own page for this.
         Err(error) => {
             tracing::warn!(%error, "a session could not be looked up");
             request.extensions_mut().insert(SessionUnknown);
@@ -50,19 +50,19 @@ pub(crate) async fn authenticate_session(
     }
     let mut response = next.run(request).await;
     if is_known {
-        // Whatever a person may see, nobody else's cache should keep.
+        // What a signed-in user sees must not be kept in a shared cache.
         response.headers_mut().entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     }
     response
 }
 
-/// The session's token, as the cookie of this connection carries it.
+/// The session's token from the cookie for this kind of connection.
 pub fn token_of(headers: &HeaderMap) -> Option<String> {
     let jar = CookieJar::from_headers(headers);
     jar.get(name(headers)).map(|cookie| cookie.value().to_owned()).filter(|token| !token.is_empty())
 }
 
-/// The cookie of a new session: until the browser closes, or the session is over.
+/// The cookie of a new session, valid until the browser is closed or the session ends.
 pub fn cookie(headers: &HeaderMap, token: &SessionToken) -> Cookie<'static> {
     let mut cookie = Cookie::new(name(headers), token.expose().to_owned());
     cookie.set_path("/");
@@ -72,7 +72,7 @@ pub fn cookie(headers: &HeaderMap, token: &SessionToken) -> Cookie<'static> {
     cookie
 }
 
-/// The cookie that takes the session's cookie away.
+/// The cookie that removes the session's cookie.
 pub fn no_cookie(headers: &HeaderMap) -> Cookie<'static> {
     let mut cookie = Cookie::new(name(headers), "");
     cookie.set_path("/");

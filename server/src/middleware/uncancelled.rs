@@ -1,7 +1,7 @@
-//! A client that hangs up cancels nothing.
+//! Runs handlers to their end even when the client hangs up.
 //!
 //! axum drops a handler's future when its client is gone, and a dropped `begin()` of sqlx 0.9.0 leaves the pooled connection inside a
-//! transaction (RELIABILITY 0.1). In a task of its own the handler runs to its end; only the answer is lost.
+//! transaction. In a task of its own the handler runs to its end; only the answer is lost.
 
 use crate::api::problem::Problem;
 use axum::{

@@ -1,7 +1,7 @@
-//! Which database a command works on, and who keeps it running.
+//! The database of a command, and which process keeps it running.
 //!
-//! Without an address there is the embedded cluster. One process owns it (`serve`, `demo`); it leaves the cluster's address in the data
-//! directory, where `worker`, `import` and their like find it and join.
+//! Without a URL it is the embedded cluster. One process owns the cluster (`serve`, `demo`) and writes its URL to the data directory, where
+//! `worker`, `import` and the like find it.
 
 use crate::{
     config::{DatabaseSettings, Secret},
@@ -23,33 +23,32 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// The address of the running embedded cluster, for other commands on this machine.
+/// Has the URL of the running embedded cluster, for other commands on this machine.
 const URL_FILE: &str = "database.url";
-/// How long a database of one's own may take to answer at the start: it may be starting too.
+/// How long an external database may take to answer at the start, because it may be starting too.
 const START_TIMEOUT: Duration = Duration::from_secs(15);
 const MIN_VERSION: u32 = 150_000;
 
-/// What a command does when there is an embedded cluster to be had.
+/// How a command uses the embedded cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// It must be ours: `serve`, `demo`.
+    /// This process must run it: `serve`, `demo`.
     Own,
-    /// Somebody else must run it: `worker`.
+    /// Another process must run it: `worker`.
     Join,
-    /// Ours for a moment when nobody runs it: `migrate`, `import`, `admin`, `export`.
+    /// This process runs it unless another one does: `migrate`, `import`, `admin`, `export`.
     Either,
 }
 
-/// A database that answers.
+/// A database that has answered.
 pub(crate) struct Database {
-    /// Its address; may hold a password.
     pub(crate) url: Secret,
-    /// Of the embedded cluster; none: the database is somebody else's.
+    /// Of the embedded cluster; `None` for an external database.
     pub(crate) data_dir: Option<PathBuf>,
     keeper: Option<Keeper>,
 }
 
-/// Restarts the cluster when it dies under us, stops it at the end.
+/// Restarts the cluster when it dies, and stops it at the end.
 struct Keeper {
     stop: CancellationToken,
     task: JoinHandle<Result<(), EmbeddedError>>,
@@ -57,10 +56,7 @@ struct Keeper {
 }
 
 impl Database {
-    /// Finds or starts it.
-    ///
-    /// # Errors
-    /// One line that says what is wrong and what to do.
+    /// Connects to the database, or starts it.
     pub(crate) async fn open(settings: &DatabaseSettings, mode: Mode) -> anyhow::Result<Self> {
         if let Some(url) = &settings.url {
             wait_until_it_answers(url).await?;
@@ -77,11 +73,11 @@ impl Database {
         }
     }
 
-    /// Ends what this process started. Pools must be closed before.
+    /// Stops the cluster if this process started it. Pools must be closed before.
     pub(crate) async fn close(self) {
         let Some(keeper) = self.keeper else { return };
         keeper.stop.cancel();
-        // Gone already, or never written: either way it is not there.
+        // It may not exist.
         let _ = fs::remove_file(&keeper.url_file);
         match keeper.task.await {
             Ok(Ok(())) => tracing::info!("the embedded database stopped"),
@@ -125,14 +121,14 @@ fn write_url(path: &Path, url: &Secret) -> std::io::Result<()> {
     writeln!(file, "{}", url.expose())
 }
 
-/// Tries for a while, as long as nobody answers at all; a refusal with a reason is final.
+/// Retries for a while as long as there is no answer at all; a refusal with a reason is final.
 async fn wait_until_it_answers(url: &Secret) -> anyhow::Result<()> {
     let deadline = Instant::now() + START_TIMEOUT;
     loop {
         match connect_once(url).await {
             Ok(()) => return Ok(()),
             Err(error) if is_absent(&error) && Instant::now() < deadline => {
-                // Why the start fails is one line, and that is the last one.
+                // Only debug, because a failed start prints one line, the final error.
                 tracing::debug!("waiting for the database: {error}");
                 sleep(Duration::from_millis(500)).await;
             }
@@ -143,7 +139,7 @@ async fn wait_until_it_answers(url: &Secret) -> anyhow::Result<()> {
     }
 }
 
-/// A connection outside every pool says why it fails; a pool only says that it timed out.
+/// Connects without a pool, because a pool would only report a timeout instead of the cause.
 async fn connect_once(url: &Secret) -> Result<(), sqlx::Error> {
     let options = PgConnectOptions::from_str(url.expose())?.application_name("headgate start");
     let connecting = timeout(Duration::from_secs(5), options.connect());

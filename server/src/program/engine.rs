@@ -14,14 +14,14 @@ use std::{io::Write as _, sync::Arc, time::Duration};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-/// With quick heartbeats a busy machine must not look like a stopped one.
+/// Even with short heartbeat intervals, so that a busy machine is not taken for a stuck one.
 const MIN_WATCHDOG_TIMEOUT: Duration = Duration::from_secs(10);
-/// Exit code of a process whose loops have stopped (`EX_SOFTWARE`): whoever watches over it starts it again.
+/// Exit code of a process whose loops are stuck (`EX_SOFTWARE`): the service manager restarts it.
 const EXIT_STUCK: i32 = 70;
 
-/// What runs jobs and keeps the deployment in order, until it is stopped.
+/// The worker and the maintenance of this process.
 pub(crate) struct Engine {
-    /// None: this process runs no jobs.
+    /// `None`: this process runs no jobs.
     worker: Option<EngineHandle>,
     maintenance: MaintenanceHandle,
     maintenance_stop: CancellationToken,
@@ -29,7 +29,7 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    /// Starts claiming (unless told to run no jobs) and maintenance. `stop` ends the claiming.
+    /// Starts claiming (unless `workers` is 0) and maintenance. `stop` ends claiming.
     pub(crate) fn start(
         pool: &PgPool,
         settings: &EngineSettings,
@@ -50,7 +50,7 @@ impl Engine {
         if let Some(worker) = &worker {
             delivery.wake_directly(worker);
         }
-        // Maintenance goes on while running jobs finish: their counters want folding to the end.
+        // Maintenance goes on while running jobs finish, so that their counters are folded too.
         let maintenance_stop = CancellationToken::new();
         let mut services = delivery.services();
         services.extend(insight::services::services(&config));
@@ -62,47 +62,46 @@ impl Engine {
         Self { worker, maintenance, maintenance_stop, config }
     }
 
-    /// How the engine does; none when it runs no jobs.
+    /// `None` when this process runs no jobs.
     pub(crate) fn watch(&self) -> Option<EngineWatch> {
         self.worker.as_ref().map(EngineHandle::watch)
     }
 
-    /// How the services do.
     pub(crate) fn health(&self) -> MaintenanceHealth {
         self.maintenance.watch()
     }
 
-    /// When the process has to be over that begins to stop now.
+    /// When the process must have ended if it begins to stop now.
     pub(crate) fn shutdown_deadline(&self) -> Instant {
         self.config.shutdown_deadline(Instant::now())
     }
 
-    /// Ends in order: no more claims, running jobs get their time, results are written, then maintenance gives the lead away.
+    /// Shuts down in order: claiming stops, running jobs finish, results are recorded, then maintenance releases leadership.
     pub(crate) async fn shutdown(self, ends_at: Instant) {
         if let Some(worker) = self.worker {
             worker.shutdown().await;
         }
         self.maintenance_stop.cancel();
         if timeout_at(ends_at, self.maintenance.stopped()).await.is_err() {
-            tracing::warn!("maintenance did not stop in time: the lead runs out");
+            tracing::warn!("maintenance did not stop in time: its leader lease will run out");
         }
     }
 }
 
-/// The engine has stopped by a fault: a process that runs on would look well and do nothing.
+/// Called when the engine is stuck: the process would look healthy and do nothing.
 fn end_process(stuck: Stuck) {
     let _ = writeln!(
         std::io::stderr(),
-        "headgate: {} does not move any more: ending now; jobs that ran here begin elsewhere when the lease has run out",
+        "headgate: {} is stuck: ending now; jobs that ran here start again elsewhere when the lease has run out",
         stuck.part
     );
     std::process::exit(EXIT_STUCK);
 }
 
-/// The deliveries of this process, on a database that is migrated.
+/// The deliveries of this process, on a migrated database.
 ///
 /// # Errors
-/// When the HTTP client cannot be set up, or the master key is not the one the database was filled with.
+/// When the HTTP client cannot be set up, or the master key is not the one that encrypted the secrets in the database.
 pub(crate) async fn delivery(
     pool: &PgPool,
     settings: &EngineSettings,
@@ -112,9 +111,9 @@ pub(crate) async fn delivery(
     let delivery =
         Delivery::new(pool.clone(), master_key, guard, delivery_config(settings), Waker::new(pool.clone()))?;
     match delivery.check_master_key().await {
-        // Said in whole here: by chance one wrong key of 256 cannot be told from a damaged secret.
+        // The error's own text is not used: for one wrong key in 256 it would report a damaged secret.
         Err(DeliveryError::Sealed(_)) => bail!(
-            "HEADGATE_MASTER_KEY: this key does not open the secrets of this database: they were sealed with another one"
+            "HEADGATE_MASTER_KEY: this key does not decrypt the secrets in this database: they were encrypted with another one"
         ),
         checked => checked?,
     }

@@ -1,4 +1,4 @@
-//! The master key: from the setting, or made once in the data directory beside the embedded database.
+//! The master key: from the setting, or generated once in the data directory of the embedded database.
 
 use crate::config::{ConfigError, Secret};
 use anyhow::Context as _;
@@ -12,18 +12,18 @@ use std::{
 
 const FILE: &str = "master.key";
 
-/// The key that seals secrets at rest. `data_dir` is that of the embedded database; with an external one there is none, and a key made
-/// up here would be lost with the container.
+/// The key that encrypts secrets at rest. `data_dir` is that of the embedded database; with an external one there is none, and a key generated
+/// here would be lost with the container.
 ///
 /// # Errors
-/// No key for an external database; a file that cannot be read, written or understood.
+/// No key for an external database; a file that cannot be read, written or parsed.
 pub(crate) fn master_key(given: Option<&Secret>, data_dir: Option<&Path>) -> anyhow::Result<MasterKey> {
     if let Some(key) = given {
         return MasterKey::from_base64(key.expose()).context("HEADGATE_MASTER_KEY");
     }
     let Some(data_dir) = data_dir else {
-        let words = "HEADGATE_MASTER_KEY is not set: with a database of your own it must be, the same for every process \
-                     (`openssl rand -base64 32` makes one)";
+        let words = "HEADGATE_MASTER_KEY is not set: an external database needs one, the same for every process \
+                     (`openssl rand -base64 32` generates one)";
         return Err(ConfigError::Contradiction(words.into()).into());
     };
     let path = data_dir.join(FILE);
@@ -36,13 +36,13 @@ pub(crate) fn master_key(given: Option<&Secret>, data_dir: Option<&Path>) -> any
     }
 }
 
-/// Made whole under another name first: half a key would lock everybody out for good. The name of its own and the link, which fails when
-/// the file is there already, keep two processes that start at once to one key: the later one takes the key of the earlier one.
+/// Writes the whole key under a temporary name first, because a truncated key would make all secrets unreadable. The unique temporary name, and the
+/// link, which fails if the file exists already, ensure that two processes that start at once use one key: the later one reads the earlier one's.
 fn create(path: &Path) -> anyhow::Result<MasterKey> {
     let key = MasterKey::generate();
     let scratch = path.with_extension(format!("{}.new", uuid::Uuid::now_v7()));
     let linked = write_whole(&scratch, &key).and_then(|()| fs::hard_link(&scratch, path));
-    // It held the key under a second name; a failed start must not leave that behind either.
+    // It is a second copy of the key, which must not remain, even after a failure.
     let _ = fs::remove_file(&scratch);
     match linked {
         Ok(()) => {}
@@ -51,12 +51,12 @@ fn create(path: &Path) -> anyhow::Result<MasterKey> {
         }
         Err(error) => return Err(error.into()),
     }
-    // The name must outlive a power cut as the key itself does.
+    // Syncs the directory, so that the name survives a power cut as the content does.
     if let Some(directory) = path.parent() {
         fs::File::open(directory)?.sync_all()?;
     }
     tracing::info!(
-        "made the key that seals secrets at rest: {} (keep a copy with your backups)",
+        "generated the master key, which encrypts secrets at rest: {} (keep a copy with your backups)",
         path.display()
     );
     Ok(key)
@@ -74,7 +74,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
     #[test]
-    fn the_key_is_made_once_and_for_its_owner_alone() {
+    fn the_key_is_generated_once_and_readable_by_its_owner_only() {
         let dir = std::env::temp_dir().join(format!("headgate-key-{}", uuid::Uuid::now_v7()));
         fs::create_dir(&dir).unwrap();
         let first = master_key(None, Some(&dir)).unwrap();
@@ -90,7 +90,7 @@ mod tests {
     fn processes_that_start_at_once_agree_on_one_key() {
         let dir = std::env::temp_dir().join(format!("headgate-key-{}", uuid::Uuid::now_v7()));
         fs::create_dir(&dir).unwrap();
-        // All of them have found no file.
+        // None of them has found a file.
         let keys: Vec<String> = std::thread::scope(|scope| {
             let makers: Vec<_> = (0..8)
                 .map(|_| scope.spawn(|| create(&dir.join(FILE)).unwrap().to_base64().expose().to_owned()))
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn an_external_database_wants_a_key_of_its_own() {
+    fn an_external_database_needs_a_configured_key() {
         let error = master_key(None, None).err().unwrap();
         assert!(error.is::<ConfigError>() && error.to_string().contains("HEADGATE_MASTER_KEY is not set"));
     }

@@ -1,4 +1,4 @@
-//! What the commands share: the database behind a command, its pools, the keys of the data directory, the engine of a process.
+//! What the commands share: the database, its pools, the master key, the engine of the process.
 
 mod database;
 mod engine;

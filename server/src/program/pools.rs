@@ -1,5 +1,5 @@
-//! The connections of a process: some for the engine, some for requests that decide and write, some for pages. None holds the others up: a
-//! burst of requests must not keep running jobs from being read and recorded.
+//! The connection pools of a process: for the engine, for requests that decide and write, and for lists. They are separate, so that a burst of
+//! requests does not delay jobs.
 
 use super::Database;
 use crate::config::{DatabaseSettings, Secret};
@@ -8,33 +8,31 @@ use sqlx::PgPool;
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
-/// What is read for jobs, and recorded of them: each short. Maintenance has some of its own.
+/// Short statements that read jobs and record results. Maintenance has additional connections.
 const ENGINE_CONNECTIONS: u32 = 16;
-/// Events, changes, sign-in: each short.
+/// Events, changes, sign-in, each short.
 const API_CONNECTIONS: u32 = 12;
 /// Pages and lists.
 const CONSOLE_CONNECTIONS: u32 = 6;
 /// A search that takes longer needs a narrower filter.
 const CONSOLE_STATEMENT_TIMEOUT: Duration = Duration::from_secs(5);
-/// A dead server answers no farewell.
+/// A server that is gone does not confirm the end of a connection.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What `serve` connects with.
+/// The pools of `serve`.
 #[derive(Clone)]
 pub(crate) struct Pools {
-    /// Runs jobs and keeps the deployment in order.
+    /// For jobs and maintenance.
     pub(crate) engine: PgPool,
-    /// Decides and writes for requests.
+    /// For requests that decide and write.
     pub(crate) api: PgPool,
-    /// Lists and searches; a replica may answer.
+    /// For lists and searches; may be a replica's.
     pub(crate) console: PgPool,
-    /// Asks whether the database answers: many requests at once must not look like a database that is away.
+    /// For the health check, so that many requests at once do not look like a database that is away.
     pub(crate) health: PgPool,
 }
 
 impl Pools {
-    /// # Errors
-    /// When nobody answers.
     pub(crate) async fn open(database: &Database, settings: &DatabaseSettings) -> Result<Self, QueueError> {
         let engine = connect(&database.url, "headgate", ENGINE_CONNECTIONS).await?;
         let api = connect(&database.url, "headgate api", API_CONNECTIONS).await?;
@@ -53,7 +51,7 @@ impl Pools {
         Ok(Self { engine, api, console, health })
     }
 
-    /// Closes all, or leaves them to their end at a moment.
+    /// Closes all pools, waiting until `by` at most.
     pub(crate) async fn close(&self, by: Instant) {
         let all = async {
             tokio::join!(self.health.close(), self.console.close(), self.api.close(), self.engine.close())
@@ -62,26 +60,23 @@ impl Pools {
     }
 }
 
-/// One pool without a limit on statements.
-///
-/// # Errors
-/// When nobody answers.
-pub(crate) async fn connect(url: &Secret, name: &str, most: u32) -> Result<PgPool, QueueError> {
+/// Opens a pool without a statement timeout.
+pub(crate) async fn connect(url: &Secret, name: &str, max_connections: u32) -> Result<PgPool, QueueError> {
     queue::pool::connect(&PoolSettings {
         url: url.expose().to_owned(),
-        max_connections: most,
+        max_connections,
         application_name: name.to_owned(),
         statement_timeout: None,
     })
     .await
 }
 
-/// Closes a pool, and does not wait for a server that is gone.
+/// Closes a pool, with a timeout.
 pub(crate) async fn close(pool: &PgPool) {
     close_by(Instant::now() + CLOSE_TIMEOUT, pool.close()).await;
 }
 
-/// The same until a moment.
+/// The same with a deadline.
 pub(crate) async fn close_by<T>(by: Instant, closing: impl Future<Output = T>) {
     if timeout_at(by, closing).await.is_err() {
         tracing::warn!("connections to the database did not close in time");

@@ -8,22 +8,22 @@ async fn a_key_is_shown_once_works_and_is_revoked(pool: PgPool) {
     let client = server.operator();
     let app = an_app(&client, "Shop").await;
     let new = json!({"name": "ci", "role": "portal", "app_id": app, "expires_in_seconds": 3600});
-    let made = client.post("/api-keys", new).await.ok(201);
-    let key = made["key"].as_str().unwrap();
-    assert!(key.starts_with("hg_portal_") && made["expires_at"].is_string());
+    let created = client.post("/api-keys", new).await.ok(201);
+    let key = created["key"].as_str().unwrap();
+    assert!(key.starts_with("hg_portal_") && created["expires_at"].is_string());
     let holder = server.anonymous().with_key(key);
     assert_eq!(holder.get("/apps").await.ok(200)["items"][0]["id"], json!(app));
     let list = client.get("/api-keys").await;
     assert!(!list.text.contains(key));
     assert!(list.ok(200)["items"][0]["last_used_at"].is_string());
-    client.delete(&format!("/api-keys/{}", made["id"].as_str().unwrap())).await.ok(204);
+    client.delete(&format!("/api-keys/{}", created["id"].as_str().unwrap())).await.ok(204);
     let refused = holder.get("/apps").await;
     refused.problem(401);
     assert!(refused.header("www-authenticate").starts_with("Bearer"));
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_key_of_one_app_names_an_app_that_exists(pool: PgPool) {
+async fn a_key_of_one_app_needs_an_existing_app(pool: PgPool) {
     let server = Server::start(pool).await;
     let client = server.operator();
     for body in [

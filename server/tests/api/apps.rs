@@ -3,7 +3,7 @@ use serde_json::json;
 use sqlx::PgPool;
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn an_app_is_made_found_changed_and_deleted(pool: PgPool) {
+async fn an_app_is_created_read_changed_and_deleted(pool: PgPool) {
     let server = Server::start(pool).await;
     let client = server.operator();
     let app = client.post("/apps", json!({"name": "Nordwind GmbH"})).await.ok(201);
@@ -28,7 +28,7 @@ async fn a_slug_belongs_to_one_app(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn every_app_has_workers_from_the_start(pool: PgPool) {
+async fn every_app_has_the_built_in_integration_workers(pool: PgPool) {
     let server = Server::start(pool).await;
     let client = server.operator();
     let app = an_app(&client, "Shop").await;
@@ -39,7 +39,7 @@ async fn every_app_has_workers_from_the_start(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn live_jobs_stand_against_deletion_unless_they_are_called_off(pool: PgPool) {
+async fn live_jobs_prevent_deletion_unless_they_are_cancelled(pool: PgPool) {
     let server = Server::start(pool).await;
     let client = server.operator();
     let app = an_app(&client, "Shop").await;

@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use sqlx::PgPool;
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn who_changed_what_is_on_record_with_before_and_after(pool: PgPool) {
+async fn changes_are_recorded_with_actor_before_and_after(pool: PgPool) {
     let server = Server::start(pool).await;
     let client = server.operator().with("x-request-id", "req-42").with("x-forwarded-for", "203.0.113.9");
     let app = an_app(&client, "Shop").await;
@@ -33,7 +33,7 @@ async fn who_changed_what_is_on_record_with_before_and_after(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_was_refused_is_not_recorded_as_done(pool: PgPool) {
+async fn refused_changes_are_not_recorded(pool: PgPool) {
     let server = Server::start(pool).await;
     let client = server.operator();
     client.post("/apps", json!({"name": ""})).await.problem(422);
@@ -43,12 +43,12 @@ async fn what_was_refused_is_not_recorded_as_done(pool: PgPool) {
     assert_eq!(log["items"].as_array().unwrap().len(), 1);
 }
 
-/// The newest line about a thing.
+/// The newest entry about an object.
 async fn newest(client: &Client, about: &str) -> Value {
     client.get(&format!("/audit-log?object_id={about}&limit=1")).await.ok(200)["items"][0].clone()
 }
 
-/// Why a line is not taken back.
+/// The code with which undoing an entry is refused.
 async fn refusal(client: &Client, line: &Value) -> String {
     let id = line["id"].as_str().unwrap();
     let problem = client.act(&format!("/audit-log/{id}/undo")).await.problem(409);
@@ -56,7 +56,7 @@ async fn refusal(client: &Client, line: &Value) -> String {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_change_is_taken_back_once_and_made_again(pool: PgPool) {
+async fn a_change_is_undone_once_and_repeated(pool: PgPool) {
     let server = Server::start(pool).await;
     let client = server.operator();
     let app = an_app(&client, "Shop").await;
@@ -82,7 +82,7 @@ async fn a_change_is_taken_back_once_and_made_again(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_has_no_inverse_and_what_was_changed_since_stay(pool: PgPool) {
+async fn changes_without_inverse_and_changed_objects_cannot_be_undone(pool: PgPool) {
     let server = Server::start(pool).await;
     let client = server.operator();
     let app = an_app(&client, "Shop").await;
@@ -98,7 +98,7 @@ async fn what_has_no_inverse_and_what_was_changed_since_stay(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn the_log_is_narrowed_by_who_and_when(pool: PgPool) {
+async fn the_log_is_filtered_by_actor_and_time(pool: PgPool) {
     let server = Server::start(pool).await;
     let client = server.operator();
     an_app(&client, "Shop").await;
@@ -106,7 +106,7 @@ async fn the_log_is_narrowed_by_who_and_when(pool: PgPool) {
         client.get(&format!("/audit-log?{query}")).await.ok(200)["items"].as_array().unwrap().len()
     };
     assert_eq!(found("actor_name=headgate_admin_api_key&action=app.create").await, 1);
-    assert_eq!(found("actor_name=headgate").await, 0, "names are compared whole");
+    assert_eq!(found("actor_name=headgate").await, 0, "names must match exactly");
     assert_eq!(found("created_after=2020-01-01T00:00:00Z").await, 1);
     assert_eq!(found("created_before=2020-01-01T00:00:00Z").await, 0);
     assert_eq!(client.get("/audit-log?created_after=today").await.pointers(422), ["created_after"]);

@@ -1,4 +1,4 @@
-//! Whatever is wrong with a request: a 4xx problem that points at the fault, and nothing stored.
+//! Invalid requests get a 4xx problem that points at the fault, and nothing is stored.
 
 use crate::support::{Server, a_webhook, an_app, an_event};
 use model::actor::Role;
@@ -17,7 +17,7 @@ async fn rows(pool: &PgPool) -> i64 {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn bodies_that_are_no_json_say_where_they_break(pool: PgPool) {
+async fn invalid_json_is_refused_with_its_place(pool: PgPool) {
     let server = Server::start(pool.clone()).await;
     let client = server.operator();
     for (body, part) in [
@@ -32,7 +32,7 @@ async fn bodies_that_are_no_json_say_where_they_break(pool: PgPool) {
         for path in ["/events", "/jobs", "/apps", "/jobs/bulk"] {
             let problem = client.send(path, JSON, body).await.problem(400);
             assert!(problem["detail"].as_str().unwrap().contains(part), "{body}: {problem}");
-            // With the place, but for a body that has none.
+            // With a pointer, except for an empty body.
             assert_eq!(problem["errors"][0]["pointer"].is_string(), !body.is_empty(), "{problem}");
         }
     }
@@ -43,7 +43,7 @@ async fn bodies_that_are_no_json_say_where_they_break(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn numbers_that_would_come_out_as_others_are_refused_where_they_stand(pool: PgPool) {
+async fn numbers_that_would_change_are_refused_with_their_place(pool: PgPool) {
     let server = Server::start(pool.clone()).await;
     let client = server.operator();
     let app = an_app(&client, "Shop").await;
@@ -61,7 +61,7 @@ async fn numbers_that_would_come_out_as_others_are_refused_where_they_stand(pool
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn other_content_types_are_refused_by_name(pool: PgPool) {
+async fn other_content_types_are_refused(pool: PgPool) {
     let server = Server::start(pool.clone()).await;
     let client = server.operator();
     let app = an_app(&client, "Shop").await;
@@ -83,7 +83,7 @@ async fn other_content_types_are_refused_by_name(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn faults_of_events_are_named_by_item_and_field(pool: PgPool) {
+async fn faults_of_events_have_pointers_to_item_and_field(pool: PgPool) {
     let server = Server::start(pool.clone()).await;
     let client = server.operator();
     let app = an_app(&client, "Shop").await;
@@ -145,7 +145,7 @@ async fn sizes_have_limits(pool: PgPool) {
     assert_eq!(client.post("/jobs", job).await.pointers(413), ["/payload"]);
     let huge = " ".repeat(16_000_001);
     client.send("/events", JSON, huge.clone()).await.problem(413);
-    // Without an announced length too.
+    // Without a content-length too.
     let chunks = futures::stream::iter(vec![Ok::<_, std::io::Error>(huge)]);
     client.send("/events", JSON, reqwest::Body::wrap_stream(chunks)).await.problem(413);
     // Nesting that would overflow a stack.
@@ -155,7 +155,7 @@ async fn sizes_have_limits(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn impossible_limits_and_addresses_are_named(pool: PgPool) {
+async fn invalid_limits_and_urls_are_refused_with_pointers(pool: PgPool) {
     let server = Server::start(pool).await;
     let client = server.operator();
     let app = an_app(&client, "Shop").await;
@@ -194,7 +194,7 @@ async fn impossible_limits_and_addresses_are_named(pool: PgPool) {
     assert_eq!(
         client.get("/integrations").await.ok(200)["items"].as_array().unwrap().len(),
         1,
-        "the built-in one"
+        "only the built-in one"
     );
     let id = a_webhook(&client, &app, "http://127.0.0.1:9/").await;
     let refused =
@@ -205,7 +205,7 @@ async fn impossible_limits_and_addresses_are_named(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn faults_of_jobs_are_named(pool: PgPool) {
+async fn faults_of_jobs_have_pointers(pool: PgPool) {
     let server = Server::start(pool.clone()).await;
     let client = server.operator();
     let app = an_app(&client, "Shop").await;
@@ -230,7 +230,7 @@ async fn faults_of_jobs_are_named(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn ids_that_name_nothing_and_ids_of_others_answer_alike(pool: PgPool) {
+async fn unknown_ids_and_ids_of_other_apps_get_the_same_answer(pool: PgPool) {
     let server = Server::start(pool.clone()).await;
     let client = server.operator();
     let (own, foreign) = (an_app(&client, "Own").await, an_app(&client, "Foreign").await);
@@ -260,7 +260,7 @@ async fn ids_that_name_nothing_and_ids_of_others_answer_alike(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_refusal_speaks_of_json_and_queries_and_not_of_rust(pool: PgPool) {
+async fn refusals_use_terms_of_json_and_not_of_rust(pool: PgPool) {
     let server = Server::start(pool).await;
     let client = server.operator();
     let app = an_app(&client, "Shop").await;
@@ -307,10 +307,10 @@ async fn a_refusal_speaks_of_json_and_queries_and_not_of_rust(pool: PgPool) {
         refused.push(answer.text);
     }
     for text in refused {
-        for of_rust in
+        for rust_term in
             ["struct", "i16", "i32", "i64", "u32", "unsupported value", "sequence", "a map", "digit"]
         {
-            assert!(!text.contains(of_rust), "{of_rust}: {text}");
+            assert!(!text.contains(rust_term), "{rust_term}: {text}");
         }
         assert_eq!(
             text.matches("masked_names").count() > 0,
@@ -321,7 +321,7 @@ async fn a_refusal_speaks_of_json_and_queries_and_not_of_rust(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn credentials_in_an_address_are_named_as_what_is_wrong(pool: PgPool) {
+async fn credentials_in_a_url_are_refused_without_quoting_them(pool: PgPool) {
     let server = Server::start(pool).await;
     let client = server.operator();
     let app = an_app(&client, "Shop").await;

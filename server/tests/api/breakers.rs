@@ -60,12 +60,12 @@ async fn an_operator_holds_probes_and_closes_a_breaker(pool: PgPool) {
     let cursor = first["next_cursor"].as_str().unwrap();
     let rest = client.get(&format!("{path}/breaker/flips?limit=2&cursor={cursor}")).await.ok(200);
     assert_eq!(rest["next_cursor"], Value::Null);
-    let course: Vec<(&str, &str)> = [&first, &rest]
+    let transitions: Vec<(&str, &str)> = [&first, &rest]
         .into_iter()
         .flat_map(|page| page["items"].as_array().unwrap())
         .map(|flip| (flip["from_state"].as_str().unwrap(), flip["to_state"].as_str().unwrap()))
         .collect();
-    assert_eq!(course, [("half_open", "closed"), ("open", "half_open"), ("closed", "open")]);
+    assert_eq!(transitions, [("half_open", "closed"), ("open", "half_open"), ("closed", "open")]);
     assert!(first["items"][0]["actor"].is_string() && first["items"][0]["app_id"] == json!(app));
 
     let log = client.get(&format!("/audit-log?object_id={id}")).await.ok(200);
@@ -76,7 +76,7 @@ async fn an_operator_holds_probes_and_closes_a_breaker(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_cannot_be_done_to_a_breaker_is_refused_where_it_is_wrong(pool: PgPool) {
+async fn invalid_breaker_actions_are_refused_with_pointers(pool: PgPool) {
     let server = Server::start(pool).await;
     let client = server.operator();
     let app = an_app(&client, "Shop").await;
@@ -110,7 +110,7 @@ async fn what_cannot_be_done_to_a_breaker_is_refused_where_it_is_wrong(pool: PgP
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_held_integration_sends_nothing_until_its_probes_succeed(pool: PgPool) {
+async fn an_integration_with_a_held_breaker_sends_nothing_until_its_probes_succeed(pool: PgPool) {
     let server = Server::with_workers(pool).await;
     let client = server.operator();
     let app = an_app(&client, "Shop").await;
@@ -121,7 +121,7 @@ async fn a_held_integration_sends_nothing_until_its_probes_succeed(pool: PgPool)
     for _ in 0..9 {
         a_job(&client, &id).await;
     }
-    // Another one's jobs go through; this one's have waited meanwhile.
+    // The jobs of another integration are sent; those of this one wait.
     let free = a_webhook(&client, &app, &other.url()).await;
     a_job(&client, &free).await;
     other.next().await;
@@ -132,7 +132,7 @@ async fn a_held_integration_sends_nothing_until_its_probes_succeed(pool: PgPool)
     let flips = client.get(&format!("{path}/breaker/flips")).await.ok(200);
     assert_eq!(flips["items"][0]["to_state"], "ramping", "{flips}");
 
-    // Another address is probed at once, and nothing of the old one's counts.
+    // A new URL is probed at once, and failures of the old one do not count.
     let dead = json!({"endpoint_url": "http://127.0.0.1:9/"});
     assert_eq!(client.patch(&path, dead).await.ok(200)["breaker"]["failures_in_a_row"], 0);
 }

@@ -1,4 +1,4 @@
-//! The console's server functions are public endpoints: what holds for one holds for all of them.
+//! The console's server functions are public endpoints: these rules apply to all of them.
 
 use crate::support::{Answer, Client, Server, an_app};
 use app::calls::error::{CallError, FormRefused};
@@ -7,7 +7,7 @@ use model::actor::Role;
 use reqwest::{Method, StatusCode};
 use sqlx::PgPool;
 
-/// What every call finds its own arguments in; each ignores those of others.
+/// Arguments of all calls together; each call ignores those of others.
 const ARGUMENTS: &str = "id=01890a5d-ac96-774b-bcce-b302099a8057&back=%2Fjobs&query=&q=x&window=24h&is_counted=true&is_pinned=true\
     &subject=jobs&step=pause&mode=full&mark=fix&fingerprint=0123456789abcdef&theme=dark&payload=%7B%7D\
     &email=eve%40example.test&name=Eve&role=support&password=correct+horse+battery&limits[max_concurrency]=5\
@@ -16,7 +16,7 @@ const ARGUMENTS: &str = "id=01890a5d-ac96-774b-bcce-b302099a8057&back=%2Fjobs&qu
 const THEME: &str = "/console/theme";
 const FORGET_NEW_KEY: &str = "/console/forget-new-key";
 
-/// Every call with arguments that could be right.
+/// Every call with plausible arguments.
 fn calls() -> Vec<(&'static str, Method, String)> {
     let calls: Vec<_> = server_fn::axum::server_fn_paths()
         .map(|(path, method)| {
@@ -38,8 +38,8 @@ async fn call(client: &Client, path: &str, method: &Method, arguments: impl Into
     Answer::of(form.body(arguments)).await
 }
 
-/// The refusal, as a script reads it.
-fn because(answer: &Answer, method: &Method) -> CallError {
+/// The refusal as the console's script reads it.
+fn refusal_of(answer: &Answer, method: &Method) -> CallError {
     if *method == Method::GET {
         serde_json::from_str(&answer.text).unwrap()
     } else {
@@ -48,13 +48,13 @@ fn because(answer: &Answer, method: &Method) -> CallError {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_stranger_is_refused_by_every_call_before_its_arguments_are_read(pool: PgPool) {
+async fn clients_without_session_are_refused_before_arguments_are_read(pool: PgPool) {
     let server = Server::start(pool).await;
-    let stranger = server.anonymous();
+    let anonymous = server.anonymous();
     let app = an_app(&server.operator(), "Shop").await;
-    let tenant = server.key(Role::Portal, Some(&app)).await;
+    let portal = server.key(Role::Portal, Some(&app)).await;
     for (path, method, arguments) in calls() {
-        for client in [&stranger, &tenant] {
+        for client in [&anonymous, &portal] {
             for arguments in [arguments.as_str(), "", "nonsense"] {
                 let answer = call(client, path, &method, arguments).await;
                 if path == THEME {
@@ -62,14 +62,14 @@ async fn a_stranger_is_refused_by_every_call_before_its_arguments_are_read(pool:
                     continue;
                 }
                 assert_eq!(answer.status, 401, "{path}: {}", answer.text);
-                assert_eq!(because(&answer, &method), CallError::SignedOut, "{path}");
+                assert_eq!(refusal_of(&answer, &method), CallError::SignedOut, "{path}");
             }
         }
     }
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn no_call_leads_where_its_request_says_it_comes_from(pool: PgPool) {
+async fn no_call_redirects_to_the_referer(pool: PgPool) {
     let server = Server::start(pool).await;
     let ada = server.person("ada", Role::Operator).await;
     for client in [server.anonymous(), ada] {
@@ -91,23 +91,23 @@ async fn no_call_leads_where_its_request_says_it_comes_from(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_form_without_a_session_leads_to_its_page_which_says_that_nothing_was_done(pool: PgPool) {
+async fn a_form_without_a_session_leads_to_its_page_with_a_notice(pool: PgPool) {
     let server = Server::start(pool).await;
-    let stranger = server.anonymous();
+    let anonymous = server.anonymous();
     let form = "id=01890a5d-ac96-774b-bcce-b302099a8057&back=%2Fjobs%3Fconfirm%3Dcancel";
-    let answer = call(&stranger, "/console/cancel-job", &Method::POST, form).await;
+    let answer = call(&anonymous, "/console/cancel-job", &Method::POST, form).await;
     let refused: FormRefused = serde_json::from_str(&answer.text).unwrap();
     assert_eq!(
         refused,
         FormRefused { because: CallError::SignedOut, page: "/jobs?notice=signed-out".to_owned() }
     );
-    let without_a_script = stranger.with("accept", "text/html");
-    let answer = call(&without_a_script, "/console/cancel-job", &Method::POST, form).await;
+    let without_javascript = anonymous.with("accept", "text/html");
+    let answer = call(&without_javascript, "/console/cancel-job", &Method::POST, form).await;
     assert_eq!((answer.status, answer.header("location")), (303, "/jobs?notice=signed-out"));
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn arguments_that_cannot_be_read_are_the_callers_fault(pool: PgPool) {
+async fn invalid_arguments_are_422(pool: PgPool) {
     let server = Server::start(pool).await;
     let ada = server.person("ada", Role::Operator).await;
     let takes_none = [
@@ -124,7 +124,9 @@ async fn arguments_that_cannot_be_read_are_the_callers_fault(pool: PgPool) {
             continue;
         }
         assert_eq!(answer.status, 422, "{path}: {}", answer.text);
-        let CallError::Invalid(fault) = because(&answer, &method) else { panic!("{path}: {}", answer.text) };
+        let CallError::Invalid(fault) = refusal_of(&answer, &method) else {
+            panic!("{path}: {}", answer.text)
+        };
         assert!(fault.contains("missing field"), "{path}: {fault}");
         if method == Method::POST {
             assert_eq!(call(&ada, path, &method, [0xff, 0xfe]).await.status, 422, "{path}");
@@ -133,12 +135,12 @@ async fn arguments_that_cannot_be_read_are_the_callers_fault(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_role_that_only_reads_changes_nothing_by_any_call(pool: PgPool) {
+async fn a_role_that_only_reads_cannot_change_anything(pool: PgPool) {
     let server = Server::start(pool).await;
     let ada = server.person("ada", Role::Auditor).await;
-    let own_looks = [THEME, FORGET_NEW_KEY, "/console/job-columns"];
-    // What a line needs is known when it is found.
-    let by_line = ["/console/undo-audit-entry", "/console/repeat-audit-entry"];
+    let own_settings = [THEME, FORGET_NEW_KEY, "/console/job-columns"];
+    // The permission depends on the entry, which must be found first.
+    let by_entry = ["/console/undo-audit-entry", "/console/repeat-audit-entry"];
     for (path, method, arguments) in calls() {
         let answer = call(&ada, path, &method, arguments).await;
         if method == Method::GET {
@@ -148,9 +150,9 @@ async fn a_role_that_only_reads_changes_nothing_by_any_call(pool: PgPool) {
                 answer.status,
                 answer.text
             );
-        } else if own_looks.contains(&path) {
+        } else if own_settings.contains(&path) {
             assert_eq!(answer.status, 200, "{path}");
-        } else if by_line.contains(&path) {
+        } else if by_entry.contains(&path) {
             assert_eq!(answer.status, 404, "{path}");
         } else {
             assert_eq!(answer.status, 403, "{path}: {}", answer.text);
@@ -162,7 +164,7 @@ async fn a_role_that_only_reads_changes_nothing_by_any_call(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn no_call_fails_on_our_side_for_what_is_asked_of_it(pool: PgPool) {
+async fn no_call_fails_with_an_internal_error(pool: PgPool) {
     let server = Server::start(pool).await;
     let ada = server.person("ada", Role::Operator).await;
     let mut seen = Vec::new();
@@ -170,7 +172,7 @@ async fn no_call_fails_on_our_side_for_what_is_asked_of_it(pool: PgPool) {
         let answer = call(&ada, path, &method, arguments).await;
         assert!(matches!(answer.status, 200 | 404 | 409 | 422), "{path}: {} {}", answer.status, answer.text);
         if answer.status != 200 {
-            assert_eq!(because(&answer, &method).status(), answer.status, "{path}");
+            assert_eq!(refusal_of(&answer, &method).status(), answer.status, "{path}");
             seen.push(answer.status);
         }
     }
@@ -178,7 +180,7 @@ async fn no_call_fails_on_our_side_for_what_is_asked_of_it(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn going_back_leads_to_a_page_of_ours_or_to_the_overview(pool: PgPool) {
+async fn going_back_leads_to_a_page_of_this_site_or_to_the_overview(pool: PgPool) {
     let server = Server::below(pool, "/gate").await;
     for (back, location) in [
         ("%2Fjobs%3Fq%3D1", "/gate/jobs?q=1"),
@@ -196,10 +198,10 @@ async fn going_back_leads_to_a_page_of_ours_or_to_the_overview(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn who_cannot_be_looked_up_is_not_signed_out(pool: PgPool) {
+async fn a_session_that_cannot_be_looked_up_is_not_signed_out(pool: PgPool) {
     let server = Server::start(pool.clone()).await;
     let ada = server.person("ada", Role::Operator).await;
-    // Under load the look-up of one session fails while the database answers others.
+    // Under load the lookup of one session may fail while the database answers others.
     sqlx::query("alter table headgate.sessions rename to sessions_away").execute(&pool).await.unwrap();
     for page in ["/", "/jobs", "/workers"] {
         let answer = Answer::of(ada.request(Method::GET, page).header("accept", "text/html")).await;

@@ -3,7 +3,7 @@ use model::actor::Role;
 use serde_json::{Value, json};
 use sqlx::PgPool;
 
-/// That many records the receiver rejected, and the integration.
+/// Has this many records rejected by a receiver; returns the integration.
 async fn rejected(server: &Server, client: &Client, records: u64) -> String {
     let app = an_app(client, "Shop").await;
     let receiver = Receiver::answering(400).await;
@@ -45,7 +45,7 @@ async fn one_is_requeued_one_is_purged(pool: PgPool) {
     let server = Server::with_workers(pool).await;
     let client = server.operator();
     let integration = rejected(&server, &client, 2).await;
-    // What comes back waits.
+    // So that requeued jobs wait.
     client.act(&format!("/integrations/{integration}/pause")).await.ok(200);
     let list = client.get("/dead-letters").await.ok(200);
     let path = |n: usize| format!("/dead-letters/{}", list["items"][n]["id"].as_str().unwrap());
@@ -63,7 +63,7 @@ async fn one_is_requeued_one_is_purged(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn all_that_match_are_purged_by_an_operator_alone(pool: PgPool) {
+async fn all_matches_can_be_purged_by_operators_only(pool: PgPool) {
     let server = Server::with_workers(pool).await;
     let client = server.operator();
     let integration = rejected(&server, &client, 3).await;
@@ -75,7 +75,7 @@ async fn all_that_match_are_purged_by_an_operator_alone(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_purge_is_taken_back_by_its_operation_or_letter_by_letter(pool: PgPool) {
+async fn a_purge_is_undone_by_its_operation_or_restored_one_by_one(pool: PgPool) {
     let server = Server::with_workers(pool).await;
     let client = server.operator();
     let integration = rejected(&server, &client, 3).await;
@@ -98,14 +98,14 @@ async fn a_purge_is_taken_back_by_its_operation_or_letter_by_letter(pool: PgPool
     let restore = format!("/dead-letters/{}/restore", before[0]["id"].as_str().unwrap());
     assert_eq!(support.act(&restore).await.ok(200), before[0]);
     support.act(&restore).await.problem(404);
-    // A page goes on behind a letter that is not there any more.
+    // A cursor stays valid after the letter it points at was restored.
     let next = bin["next_cursor"].as_str().unwrap();
     let last = format!("/dead-letters/{}/restore", before[1]["id"].as_str().unwrap());
     support.act(&last).await.ok(200);
     let rest = client.get(&format!("/dead-letters/bin?limit=2&cursor={next}")).await.ok(200);
     assert_eq!((&rest["items"][0]["letter"], &rest["next_cursor"]), (&before[2], &Value::Null));
-    let of_lists = "c1018f00000000700080000000000000ff";
-    client.get(&format!("/dead-letters/bin?cursor={of_lists}")).await.problem(422);
+    let list_cursor = "c1018f00000000700080000000000000ff";
+    client.get(&format!("/dead-letters/bin?cursor={list_cursor}")).await.problem(422);
     let path = format!("/operations/{}", purged["operation_id"].as_str().unwrap());
     let undone = support.act(&format!("{path}/undo")).await.ok(200);
     assert_eq!((&undone["state"], &undone["reason"]), (&json!("undone"), &json!("wrong catalog")));
@@ -156,7 +156,7 @@ async fn the_list_is_exported_as_a_file_without_formulas(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn groups_are_paged_the_largest_first_and_those_of_one_size_once_each(pool: PgPool) {
+async fn groups_are_paged_by_size_without_duplicates(pool: PgPool) {
     let server = Server::start(pool.clone()).await;
     let client = server.operator();
     let app = an_app(&client, "Shop").await;
@@ -179,14 +179,14 @@ async fn groups_are_paged_the_largest_first_and_those_of_one_size_once_each(pool
     .fetch_one(&pool)
     .await
     .unwrap();
-    // Of kept counts, and counted.
+    // With maintained counts, and with counting.
     for filter in ["", "&job_type=test&created_after=2020-01-01T00:00:00Z"] {
-        let (mut met, mut cursor) = (Vec::new(), String::new());
+        let (mut found, mut cursor) = (Vec::new(), String::new());
         loop {
             let path = format!("/dead-letters/groups?limit=100{filter}{cursor}");
             let page = client.get(&path).await.ok(200);
             let items = page["items"].as_array().unwrap();
-            met.extend(items.iter().map(|group| group["fingerprint"].as_str().unwrap().to_owned()));
+            found.extend(items.iter().map(|group| group["fingerprint"].as_str().unwrap().to_owned()));
             let Some(next) = page["next_cursor"].as_str() else { break };
             assert_eq!(items.len(), 100);
             cursor = format!("&cursor={next}");
@@ -194,7 +194,7 @@ async fn groups_are_paged_the_largest_first_and_those_of_one_size_once_each(pool
         let fingerprint = |n: i32| format!("{n:016}-{}", &integration[24..]);
         let mut expected: Vec<String> = (1..=230).filter(|n| *n != 100).map(fingerprint).collect();
         expected.insert(0, fingerprint(100));
-        assert_eq!(met, expected, "{filter}");
+        assert_eq!(found, expected, "{filter}");
     }
     assert_eq!(client.get("/dead-letters/groups").await.ok(200)["items"].as_array().unwrap().len(), 50);
     for wrong in ["limit=0", "limit=501", "cursor=c1018f0000000070008000000000000000"] {

@@ -3,7 +3,7 @@ use serde_json::json;
 use sqlx::PgPool;
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_large_deletion_goes_on_as_an_operation(pool: PgPool) {
+async fn a_large_deletion_continues_as_an_operation(pool: PgPool) {
     let server = Server::start(pool.clone()).await;
     let client = server.operator();
     let (app, other) = (an_app(&client, "Shop").await, an_app(&client, "Mill").await);
@@ -22,7 +22,7 @@ async fn a_large_deletion_goes_on_as_an_operation(pool: PgPool) {
     let started = client.delete(&format!("/apps/{app}?cancel_jobs=true")).await.ok(202);
     let path = format!("/operations/{}", started["operation_id"].as_str().unwrap());
 
-    // From here on it is gone for everybody.
+    // From the answer on it does not exist for anybody.
     client.get(&format!("/apps/{app}")).await.problem(404);
     client.get(&format!("/records/{app}/product/1")).await.problem(404);
     assert_eq!(client.post("/events", an_event(&app, "2")).await.pointers(404), ["/app_id"]);

@@ -1,41 +1,41 @@
-//! What is changed by PATCH has an etag, and a change that is made of another version changes nothing.
+//! What PATCH can change has an etag, and a change based on another version is refused.
 
 use crate::support::{Answer, Client, Server, an_app};
 use reqwest::Method;
 use serde_json::{Value, json};
 use sqlx::PgPool;
 
-/// A thing of each kind that the document knows a PATCH of: where it is, and two changes of it.
-async fn things(client: &Client) -> Vec<(String, Value, Value)> {
+/// An object of each kind that the document has a PATCH for: its path and two changes of it.
+async fn objects(client: &Client) -> Vec<(String, Value, Value)> {
     let app = an_app(client, "Shop").await;
-    let made = [
+    let created = [
         ("/apps", json!({"name": "Other"})),
         ("/integrations", json!({"app_id": app, "name": "Nightly", "integration_type": "external"})),
         ("/users", json!({"email": "ada@example.test", "role": "support", "password": "correct horse"})),
         ("/saved-views", json!({"name": "Failed", "query": "status=failed", "is_shared": true})),
     ];
-    let mut things = Vec::new();
-    for (list, new) in made {
-        let made = client.post(list, new).await;
-        assert!(made.header("etag").starts_with('"'), "{list}");
-        let path = format!("{list}/{}", made.ok(201)["id"].as_str().unwrap());
-        things.push((path, json!({"name": "One"}), json!({"name": "Another"})));
+    let mut objects = Vec::new();
+    for (list, new) in created {
+        let created = client.post(list, new).await;
+        assert!(created.header("etag").starts_with('"'), "{list}");
+        let path = format!("{list}/{}", created.ok(201)["id"].as_str().unwrap());
+        objects.push((path, json!({"name": "One"}), json!({"name": "Another"})));
     }
     let document = serde_json::to_value(server::api::document()).unwrap();
     for (path, item) in document["paths"].as_object().unwrap() {
         if item.get("patch").is_some() {
             let list = path.strip_suffix("/{id}").unwrap();
-            assert!(things.iter().any(|(own, ..)| own.starts_with(list)), "{path} is not looked at");
+            assert!(objects.iter().any(|(own, ..)| own.starts_with(list)), "{path} is not tested");
         }
     }
-    things
+    objects
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_change_made_of_another_version_changes_nothing(pool: PgPool) {
+async fn a_change_based_on_another_version_is_refused(pool: PgPool) {
     let server = Server::start(pool).await;
     let client = server.operator();
-    for (path, one, another) in things(&client).await {
+    for (path, one, another) in objects(&client).await {
         let read = client.get(&path).await;
         let tag = read.header("etag").to_owned();
         assert!(tag.starts_with('"'), "{path}");
@@ -64,10 +64,10 @@ async fn a_change_made_of_another_version_changes_nothing(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn of_two_changes_of_one_version_one_is_made(pool: PgPool) {
+async fn only_one_of_two_changes_based_on_one_version_is_made(pool: PgPool) {
     let server = Server::start(pool).await;
     let client = server.operator();
-    for (path, one, another) in things(&client).await {
+    for (path, one, another) in objects(&client).await {
         let client = client.clone().with("if-match", client.get(&path).await.header("etag"));
         let (one, another) = tokio::join!(client.patch(&path, one), client.patch(&path, another));
         let mut statuses = [one.status, another.status];
@@ -77,17 +77,17 @@ async fn of_two_changes_of_one_version_one_is_made(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_form_of_the_console_overwrites_nobody(pool: PgPool) {
+async fn a_form_of_the_console_does_not_overwrite_other_changes(pool: PgPool) {
     let server = Server::start(pool).await;
     let (client, eve) = (server.operator(), server.person("eve", model::actor::Role::Operator).await);
-    let things = things(&client).await;
+    let objects = objects(&client).await;
     let forms = [
         ("/integrations/", "edit-limits", "limits[max_concurrency]=7"),
         ("/users/", "update-user", "name=Mine&role=support"),
         ("/saved-views/", "change-view", "view[name]=Mine&view[shared]=true"),
     ];
     for (list, call, fields) in forms {
-        let (path, one, _) = things.iter().find(|(path, ..)| path.starts_with(list)).unwrap();
+        let (path, one, _) = objects.iter().find(|(path, ..)| path.starts_with(list)).unwrap();
         let shown = client.get(path).await;
         let tag = shown.header("etag").trim_matches('"').to_owned();
         let changed = client.patch(path, one.clone()).await.ok(200);

@@ -31,7 +31,7 @@ async fn a_change_becomes_a_signed_request(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn who_sent_a_folded_change_finds_it_by_its_correlation_id(pool: PgPool) {
+async fn a_folded_change_is_found_by_its_correlation_id(pool: PgPool) {
     let server = Server::with_workers(pool).await;
     let client = server.operator();
     let app = an_app(&client, "Shop").await;
@@ -60,7 +60,7 @@ async fn who_sent_a_folded_change_finds_it_by_its_correlation_id(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_follows_from_a_request_goes_on_in_its_trace(pool: PgPool) {
+async fn deliveries_continue_the_trace_of_the_request(pool: PgPool) {
     const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
     const PARENT: &str = "00f067aa0ba902b7";
     let server = Server::with_workers(pool).await;
@@ -68,7 +68,7 @@ async fn what_follows_from_a_request_goes_on_in_its_trace(pool: PgPool) {
     let app = an_app(&client, "Shop").await;
     let receiver = Receiver::answering(200).await;
     let integration = a_webhook(&client, &app, &receiver.url()).await;
-    let of_request = async |path: &str, body: Value, given: &[&str]| {
+    let trace_of = async |path: &str, body: Value, given: &[&str]| {
         let mut request = client
             .request(Method::POST, &format!("/api/v1{path}"))
             .header("content-type", "application/json")
@@ -88,18 +88,18 @@ async fn what_follows_from_a_request_goes_on_in_its_trace(pool: PgPool) {
         let given = format!("00-{TRACE}-{PARENT}-{flags}");
         let carried = (TRACE.to_owned(), flags.to_owned());
         let event = an_event(&app, &format!("sku-{flags}"));
-        assert_eq!(of_request("/events", event, &[&given]).await, carried);
-        assert_eq!(of_request("/jobs", job.clone(), &[&given]).await, carried);
+        assert_eq!(trace_of("/events", event, &[&given]).await, carried);
+        assert_eq!(trace_of("/jobs", job.clone(), &[&given]).await, carried);
     }
     let (good, bad) = (format!("00-{TRACE}-{PARENT}-01"), format!("00-{TRACE}-{PARENT}"));
     for ignored in [vec![bad.as_str()], vec![good.as_str(), good.as_str()], vec![]] {
-        let (trace, flags) = of_request("/jobs", job.clone(), &ignored).await;
+        let (trace, flags) = trace_of("/jobs", job.clone(), &ignored).await;
         assert!(trace != TRACE && flags == "01", "{ignored:?}: a trace of its own");
     }
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn changes_in_quick_succession_are_one_request_and_an_urgent_one_goes_at_once(pool: PgPool) {
+async fn debounced_changes_are_one_request_and_an_urgent_one_is_sent_at_once(pool: PgPool) {
     let server = Server::with_workers(pool).await;
     let client = server.operator();
     let app = an_app(&client, "Shop").await;
@@ -127,8 +127,11 @@ async fn changes_in_quick_succession_are_one_request_and_an_urgent_one_goes_at_o
         (1, &json!("pending"), &json!(2))
     );
     assert!(job["gathers_until"].as_str() > job["run_at"].as_str());
-    let told = client.get(&format!("/jobs/{}/explain", job["id"].as_str().unwrap())).await.ok(200);
-    assert_eq!((&told["reasons"][0]["code"], &told["runs_at"]), (&json!("gathers_changes"), &job["run_at"]));
+    let explanation = client.get(&format!("/jobs/{}/explain", job["id"].as_str().unwrap())).await.ok(200);
+    assert_eq!(
+        (&explanation["reasons"][0]["code"], &explanation["runs_at"]),
+        (&json!("gathers_changes"), &job["run_at"])
+    );
     client.post("/events", change(8, "attribute.update")).await.ok(202);
     let (_, body) = receiver.next().await;
     assert_eq!((&body["type"], &body["changes"]["set"]["price"]), (&json!("attribute.update"), &json!(8)));
@@ -140,7 +143,7 @@ async fn changes_in_quick_succession_are_one_request_and_an_urgent_one_goes_at_o
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn changes_of_a_record_that_waits_are_folded(pool: PgPool) {
+async fn changes_of_a_waiting_record_are_folded(pool: PgPool) {
     let server = Server::start(pool).await;
     let client = server.operator();
     let app = an_app(&client, "Shop").await;
@@ -153,7 +156,7 @@ async fn changes_of_a_record_that_waits_are_folded(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn cloud_events_come_single_and_in_batches(pool: PgPool) {
+async fn cloud_events_are_accepted_singly_and_in_batches(pool: PgPool) {
     let server = Server::start(pool).await;
     let client = server.operator();
     let app = an_app(&client, "Shop").await;
@@ -174,13 +177,13 @@ async fn cloud_events_come_single_and_in_batches(pool: PgPool) {
     let mut gone = event("2", &app);
     gone["type"] = json!("record.deleted");
     let send = async |event: &Value| client.send("/events", Some(single), event.to_string()).await.ok(202);
-    assert_eq!(send(&gone).await["repeated"], 1, "of this source and id there was one");
+    assert_eq!(send(&gone).await["repeated"], 1, "this source and id was accepted before");
     gone["source"] = json!("/warehouse");
     assert_eq!(send(&gone).await["records_changed"], 1);
     let mut late = event("6", &app);
     (late["subject"], late["time"]) = (json!("product/2/x"), json!("2026-11-20T09:00:00Z"));
     assert_eq!(send(&late).await["stale"], 1);
-    // The forms are not mixed up.
+    // The content type must match the form.
     client.send("/events", Some(single), two.to_string()).await.problem(422);
     client.send("/events", Some(batch), event("4", &app).to_string()).await.problem(422);
     let wrong = json!([event("5", &app), {"specversion": "1.0"}]);
@@ -189,7 +192,7 @@ async fn cloud_events_come_single_and_in_batches(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_producer_sends_for_its_own_app_alone(pool: PgPool) {
+async fn a_producer_sends_for_its_own_app_only(pool: PgPool) {
     let server = Server::start(pool).await;
     let client = server.operator();
     let (own, foreign) = (an_app(&client, "Own").await, an_app(&client, "Foreign").await);
@@ -202,7 +205,7 @@ async fn a_producer_sends_for_its_own_app_alone(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn numbers_arrive_as_they_were_given_and_another_spelling_is_no_change(pool: PgPool) {
+async fn numbers_arrive_unchanged_and_another_spelling_is_not_a_change(pool: PgPool) {
     let server = Server::with_workers(pool).await;
     let client = server.operator();
     let app = an_app(&client, "Shop").await;

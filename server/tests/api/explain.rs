@@ -1,4 +1,4 @@
-//! `GET /jobs/{id}/explain`: each cause is made as it comes about, and named first.
+//! `GET /jobs/{id}/explain`: creates each cause for real, and expects it as the reason.
 
 use crate::support::{Client, Receiver, Server, a_job, a_webhook, an_app, an_event, an_external};
 use chrono::{DateTime, TimeDelta, Utc};
@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use sqlx::PgPool;
 use std::time::Duration;
 
-/// A server without workers of its own, an app, and a process that could work: so that nothing else holds a job.
-struct Place {
+/// A server without workers of its own, an app, and a registered worker that claims nothing by itself, so that no other cause applies.
+struct Deployment {
     pool: PgPool,
     server: Server,
     client: Client,
@@ -17,7 +17,7 @@ struct Place {
     worker_id: WorkerId,
 }
 
-impl Place {
+impl Deployment {
     async fn new(pool: PgPool) -> Self {
         let server = Server::start(pool.clone()).await;
         let client = server.operator();
@@ -45,7 +45,7 @@ impl Place {
         made["items"][0]["id"].as_str().unwrap().to_owned()
     }
 
-    /// Takes the next job, as a worker does.
+    /// Claims the next job, as a worker does.
     async fn claim(&self) {
         let claims = ClaimRequest {
             worker_id: self.worker_id,
@@ -65,7 +65,7 @@ impl Place {
         self.client.get(&format!("/jobs/{job}/explain")).await.ok(200)
     }
 
-    /// The one reason, and when the job runs.
+    /// The only reason, and when the job runs.
     async fn only_reason(&self, job: &str, code: &str) -> (Value, Option<DateTime<Utc>>) {
         let why = self.explain(job).await;
         assert_eq!(codes(&why), [code], "{why}");
@@ -92,60 +92,64 @@ fn in_an_hour() -> DateTime<Utc> {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_an_operator_closed_is_named_until_it_is_opened(pool: PgPool) {
-    let place = Place::new(pool).await;
-    let id = place.webhook().await;
-    let job = a_job(&place.client, &id).await;
+async fn pauses_and_held_breakers_are_the_reason_until_they_end(pool: PgPool) {
+    let deployment = Deployment::new(pool).await;
+    let id = deployment.webhook().await;
+    let job = a_job(&deployment.client, &id).await;
     let path = format!("/integrations/{id}");
-    let free = place.explain(&job).await;
+    let free = deployment.explain(&job).await;
     assert_eq!(codes(&free), ["next_in_line"], "{free}");
     assert!(time(&free["runs_at"]).is_some(), "{free}");
 
-    place.client.post(&format!("{path}/pause"), json!({"reason": "stocktaking"})).await.ok(200);
-    let (reason, runs_at) = place.only_reason(&job, "integration_paused").await;
+    deployment.client.post(&format!("{path}/pause"), json!({"reason": "stocktaking"})).await.ok(200);
+    let (reason, runs_at) = deployment.only_reason(&job, "integration_paused").await;
     assert!(reason["detail"].as_str().unwrap().contains("stocktaking") && runs_at.is_none());
-    place.client.act(&format!("{path}/resume")).await.ok(200);
+    deployment.client.act(&format!("{path}/resume")).await.ok(200);
 
-    place.client.patch(&path, json!({"state": "disabled"})).await.ok(200);
-    assert_eq!(place.only_reason(&job, "integration_disabled").await.1, None);
-    place.client.patch(&path, json!({"state": "active"})).await.ok(200);
+    deployment.client.patch(&path, json!({"state": "disabled"})).await.ok(200);
+    assert_eq!(deployment.only_reason(&job, "integration_disabled").await.1, None);
+    deployment.client.patch(&path, json!({"state": "active"})).await.ok(200);
 
     let until = in_an_hour();
-    place.client.post(&format!("{path}/breaker"), json!({"action": "hold", "until": until})).await.ok(200);
-    let (_, runs_at) = place.only_reason(&job, "circuit_open").await;
+    deployment
+        .client
+        .post(&format!("{path}/breaker"), json!({"action": "hold", "until": until}))
+        .await
+        .ok(200);
+    let (_, runs_at) = deployment.only_reason(&job, "circuit_open").await;
     assert!(runs_at.is_some_and(|at| (at - until).abs() < TimeDelta::milliseconds(1)));
-    place.client.post(&format!("{path}/breaker"), json!({"action": "close"})).await.ok(200);
-    assert_eq!(codes(&place.explain(&job).await), ["next_in_line"]);
+    deployment.client.post(&format!("{path}/breaker"), json!({"action": "close"})).await.ok(200);
+    assert_eq!(codes(&deployment.explain(&job).await), ["next_in_line"]);
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_time_that_is_known_is_when_it_runs(pool: PgPool) {
-    let place = Place::new(pool).await;
-    let id = place.webhook().await;
+async fn the_run_time_is_given_when_it_is_known(pool: PgPool) {
+    let deployment = Deployment::new(pool).await;
+    let id = deployment.webhook().await;
     let at = in_an_hour();
-    let job = place.job(json!({"integration_id": id, "run_at": at})).await;
-    let (_, runs_at) = place.only_reason(&job, "scheduled").await;
+    let job = deployment.job(json!({"integration_id": id, "run_at": at})).await;
+    let (_, runs_at) = deployment.only_reason(&job, "scheduled").await;
     assert!(runs_at.is_some_and(|runs_at| (runs_at - at).abs() < TimeDelta::milliseconds(1)));
 
-    let limited = place.client.post("/integrations", json!({
-        "app_id": place.app, "name": "Slow", "integration_type": "webhook", "endpoint_url": "http://127.0.0.1:9/",
+    let limited = deployment.client.post("/integrations", json!({
+        "app_id": deployment.app, "name": "Slow", "integration_type": "webhook", "endpoint_url": "http://127.0.0.1:9/",
         "rate_limit": {"requests": 1, "per_seconds": 60},
     }));
     let limited = limited.await.ok(201)["id"].as_str().unwrap().to_owned();
-    let job = a_job(&place.client, &limited).await;
-    place.run("update headgate.rate_limits set tat_us = (extract(epoch from clock_timestamp()) * 1e6)::bigint + 60000000").await;
-    let (_, runs_at) = place.only_reason(&job, "rate_limited").await;
+    let job = a_job(&deployment.client, &limited).await;
+    deployment.run("update headgate.rate_limits set tat_us = (extract(epoch from clock_timestamp()) * 1e6)::bigint + 60000000").await;
+    let (_, runs_at) = deployment.only_reason(&job, "rate_limited").await;
     assert!(runs_at.is_some_and(|at| at > Utc::now()));
-    place.run("update headgate.rate_limits set tat_us = 0").await;
-    assert_eq!(codes(&place.explain(&job).await), ["next_in_line"]);
+    deployment.run("update headgate.rate_limits set tat_us = 0").await;
+    assert_eq!(codes(&deployment.explain(&job).await), ["next_in_line"]);
 
-    place.run("update headgate.lanes set quiet_until = clock_timestamp() + interval '1 minute'").await;
-    let (reason, runs_at) = place.only_reason(&job, "held_by_receiver").await;
+    deployment.run("update headgate.lanes set quiet_until = clock_timestamp() + interval '1 minute'").await;
+    let (reason, runs_at) = deployment.only_reason(&job, "held_by_receiver").await;
     assert!(reason["detail"].as_str().unwrap().contains("429") && runs_at.is_some());
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_failed_one_waits_for_its_retry(pool: PgPool) {
+async fn a_failed_job_waits_for_its_retry(pool: PgPool) {
     let server = Server::with_workers(pool).await;
     let client = server.operator();
     let app = an_app(&client, "Shop").await;
@@ -165,93 +169,96 @@ async fn a_failed_one_waits_for_its_retry(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn others_that_go_first_are_counted(pool: PgPool) {
-    let place = Place::new(pool).await;
-    let id = place.webhook().await;
+async fn jobs_that_go_first_are_counted(pool: PgPool) {
+    let deployment = Deployment::new(pool).await;
+    let id = deployment.webhook().await;
     let keyed = json!({"integration_id": id, "serialize_key": "k"});
-    place.job(keyed.clone()).await;
-    place.job(keyed.clone()).await;
-    let third = place.job(keyed).await;
-    let (reason, runs_at) = place.only_reason(&third, "behind_serialize_key").await;
+    deployment.job(keyed.clone()).await;
+    deployment.job(keyed.clone()).await;
+    let third = deployment.job(keyed).await;
+    let (reason, runs_at) = deployment.only_reason(&third, "behind_serialize_key").await;
     assert_eq!((&reason["detail"], runs_at), (&json!("2 jobs of its serialize key go first."), None));
 
-    let other = place.webhook().await;
-    a_job(&place.client, &other).await;
-    let second = a_job(&place.client, &other).await;
-    let (reason, runs_at) = place.only_reason(&second, "behind_in_queue").await;
+    let other = deployment.webhook().await;
+    a_job(&deployment.client, &other).await;
+    let second = a_job(&deployment.client, &other).await;
+    let (reason, runs_at) = deployment.only_reason(&second, "behind_in_queue").await;
     assert_eq!((&reason["detail"], runs_at), (&json!("1 job goes first."), None));
     sqlx::query("insert into headgate.ready (integration_id, rank, created_at, job_id)
         select r.integration_id, r.rank, r.created_at - interval '1 hour', gen_random_uuid() from headgate.ready r, generate_series(1, 2000)
         where r.job_id = $1::uuid")
         .bind(&second)
-        .execute(&place.pool)
+        .execute(&deployment.pool)
         .await
         .unwrap();
-    let (reason, _) = place.only_reason(&second, "behind_in_queue").await;
+    let (reason, _) = deployment.only_reason(&second, "behind_in_queue").await;
     assert_eq!(reason["detail"], "1,000 or more jobs go first.");
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_full_lane_and_missing_workers_are_told(pool: PgPool) {
-    let place = Place::new(pool).await;
-    let id = place.webhook().await;
-    place.client.patch(&format!("/integrations/{id}"), json!({"max_concurrency": 1})).await.ok(200);
-    let first = a_job(&place.client, &id).await;
-    let second = a_job(&place.client, &id).await;
-    place.claim().await;
-    assert_eq!(place.only_reason(&second, "concurrency_full").await.0["detail"], "1 of 1 jobs are running.");
-    let running = place.explain(&first).await;
+async fn full_concurrency_and_missing_workers_are_reasons(pool: PgPool) {
+    let deployment = Deployment::new(pool).await;
+    let id = deployment.webhook().await;
+    deployment.client.patch(&format!("/integrations/{id}"), json!({"max_concurrency": 1})).await.ok(200);
+    let first = a_job(&deployment.client, &id).await;
+    let second = a_job(&deployment.client, &id).await;
+    deployment.claim().await;
+    assert_eq!(
+        deployment.only_reason(&second, "concurrency_full").await.0["detail"],
+        "1 of 1 jobs are running."
+    );
+    let running = deployment.explain(&first).await;
     assert_eq!((codes(&running), &running["runs_at"]), (vec![], &Value::Null));
-    place.client.act(&format!("/jobs/{first}/cancel")).await.ok(200);
-    place.only_reason(&first, "cancel_requested").await;
+    deployment.client.act(&format!("/jobs/{first}/cancel")).await.ok(200);
+    deployment.only_reason(&first, "cancel_requested").await;
 
-    let external = an_external(&place.client, &place.app).await;
-    let job = a_job(&place.client, &external).await;
-    let (reason, _) = place.only_reason(&job, "no_worker").await;
+    let external = an_external(&deployment.client, &deployment.app).await;
+    let job = a_job(&deployment.client, &external).await;
+    let (reason, _) = deployment.only_reason(&job, "no_worker").await;
     assert!(reason["detail"].as_str().unwrap().contains("external worker"));
 
-    let other = place.webhook().await;
-    let job = a_job(&place.client, &other).await;
-    place.run("update headgate.workers set is_draining = true").await;
-    let (reason, _) = place.only_reason(&job, "no_worker").await;
+    let other = deployment.webhook().await;
+    let job = a_job(&deployment.client, &other).await;
+    deployment.run("update headgate.workers set is_draining = true").await;
+    let (reason, _) = deployment.only_reason(&job, "no_worker").await;
     assert!(reason["detail"].as_str().unwrap().contains("start a worker"));
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_job_of_a_paused_resync_says_which_holds_it(pool: PgPool) {
-    let place = Place::new(pool).await;
-    place.client.post("/events", an_event(&place.app, "1")).await.ok(202);
-    let id = place.webhook().await;
-    let resync = place.client.post(&format!("/integrations/{id}/resync"), json!({})).await.ok(202);
+async fn a_parked_job_names_its_paused_resync(pool: PgPool) {
+    let deployment = Deployment::new(pool).await;
+    deployment.client.post("/events", an_event(&deployment.app, "1")).await.ok(202);
+    let id = deployment.webhook().await;
+    let resync = deployment.client.post(&format!("/integrations/{id}/resync"), json!({})).await.ok(202);
     let resync = resync["resync_id"].as_str().unwrap();
-    place.client.act(&format!("/resyncs/{resync}/pause")).await.ok(200);
-    let held = async {
+    deployment.client.act(&format!("/resyncs/{resync}/pause")).await.ok(200);
+    let parked = async {
         loop {
-            let jobs = place.client.get(&format!("/jobs?integration_id={id}")).await.ok(200);
+            let jobs = deployment.client.get(&format!("/jobs?integration_id={id}")).await.ok(200);
             let Some(job) = jobs["items"][0]["id"].as_str() else { continue };
-            if codes(&place.explain(job).await) != ["next_in_line"] {
+            if codes(&deployment.explain(job).await) != ["next_in_line"] {
                 return job.to_owned();
             }
         }
     };
-    let job = tokio::time::timeout(Duration::from_secs(20), held).await.expect("the re-sync makes its job");
-    let (reason, runs_at) = place.only_reason(&job, "resync_paused").await;
+    let job = tokio::time::timeout(Duration::from_secs(20), parked).await.expect("the re-sync makes its job");
+    let (reason, runs_at) = deployment.only_reason(&job, "resync_paused").await;
     assert!(reason["detail"].as_str().unwrap().contains(resync) && runs_at.is_none());
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn one_whose_worker_vanished_and_one_that_ended_say_what_they_are(pool: PgPool) {
-    let place = Place::new(pool).await;
-    let id = place.webhook().await;
-    let job = a_job(&place.client, &id).await;
-    place.claim().await;
-    // Of its own, which the sweep does not heed: it would give the job back meanwhile.
-    place.run("update headgate.jobs set lease_until = clock_timestamp() - interval '1 second'").await;
-    place.only_reason(&job, "lease_lost").await;
+async fn lost_leases_and_ended_jobs_are_explained(pool: PgPool) {
+    let deployment = Deployment::new(pool).await;
+    let id = deployment.webhook().await;
+    let job = a_job(&deployment.client, &id).await;
+    deployment.claim().await;
+    // The lease of the job itself: had the worker lost its lease, recovery could release the job before the check.
+    deployment.run("update headgate.jobs set lease_until = clock_timestamp() - interval '1 second'").await;
+    deployment.only_reason(&job, "lease_lost").await;
 
-    let ended = a_job(&place.client, &place.webhook().await).await;
-    place.client.act(&format!("/jobs/{ended}/cancel")).await.ok(200);
-    let why = place.explain(&ended).await;
+    let ended = a_job(&deployment.client, &deployment.webhook().await).await;
+    deployment.client.act(&format!("/jobs/{ended}/cancel")).await.ok(200);
+    let why = deployment.explain(&ended).await;
     assert_eq!((codes(&why), &why["state"], &why["runs_at"]), (vec![], &json!("cancelled"), &Value::Null));
-    drop(place.server);
+    drop(deployment.server);
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use sqlx::PgPool;
 use std::time::Duration;
 
-/// That many records an app's external system refuses; answers the app and its integration.
+/// Has this many records refused by a receiver; returns the app and its integration.
 async fn refused(server: &Server, client: &Client, records: u64, before: u64) -> (String, String) {
     let app = an_app(client, &format!("Shop {before}")).await;
     let receiver = Receiver::answering(400).await;
@@ -15,7 +15,7 @@ async fn refused(server: &Server, client: &Client, records: u64, before: u64) ->
     (app, integration)
 }
 
-/// The groups, once the leader, who adds up every second, has counted that many jobs.
+/// The groups, once the leader, which sums every second, has counted this many jobs.
 async fn groups(client: &Client, jobs: i64) -> Vec<Value> {
     let counted = async {
         loop {
@@ -31,7 +31,7 @@ async fn groups(client: &Client, jobs: i64) -> Vec<Value> {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_group_spans_apps_and_is_retried_snoozed_fixed_and_told(pool: PgPool) {
+async fn a_group_spans_apps_and_is_retried_snoozed_fixed_and_given_a_note(pool: PgPool) {
     let server = Server::with_workers(pool).await;
     let client = server.operator();
     let (one, first) = refused(&server, &client, 2, 0).await;
@@ -44,7 +44,7 @@ async fn a_group_spans_apps_and_is_retried_snoozed_fixed_and_told(pool: PgPool) 
     assert_eq!(
         portal.get("/stats/overview").await.ok(200)["failures"]["open"],
         Value::Null,
-        "nobody counts theirs"
+        "open failures are not counted per app"
     );
     assert_eq!(
         (&group["integrations"], &group["apps"], &group["state"]),

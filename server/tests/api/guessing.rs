@@ -1,4 +1,4 @@
-//! Values that are masked cannot be guessed: nothing that a filter narrows says whether a payload has them.
+//! Masked values cannot be guessed: no filter reveals whether a payload has them.
 
 use crate::support::{Answer, Client, Receiver, Server, an_app};
 use model::actor::Role;
@@ -6,7 +6,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use sqlx::PgPool;
 
-/// What guesses the payload's values, and the path that is refused.
+/// Filters that guess masked values, and the path that is refused.
 const GUESSES: [(&str, &str); 6] = [
     ("payload.apiKey=hunter2hunter2", "payload.apiKey"),
     ("payload.customer.email=ada%40x.test", "payload.customer.email"),
@@ -16,11 +16,12 @@ const GUESSES: [(&str, &str); 6] = [
     ("payload.note=password%3Dhunter2", "payload.note"),
 ];
 
-/// A dead letter and a job that waits, of an app that marks the customer's e-mail address and phones; the two integrations' ids.
+/// Creates a dead letter and a waiting job, of an app that masks `customer.email` and `phone`; returns the two integrations.
 async fn masked_jobs(server: &Server, client: &Client, app: &str) -> (String, String) {
-    // It says what it was sent.
+    // The answer contains a secret of the request.
     let receiver =
-        Receiver::saying(400, r#"{"error":"no such lamp","token":"hunter2hunter2"}"#.to_owned()).await;
+        Receiver::answering_with(400, r#"{"error":"no such lamp","token":"hunter2hunter2"}"#.to_owned())
+            .await;
     let webhook = json!({
         "app_id": app, "name": "Shop", "integration_type": "webhook", "endpoint_url": receiver.url(),
         "metadata": {"masked_fields": ["customer.email", "phone"]},
@@ -49,7 +50,7 @@ fn found(answer: &Answer) -> usize {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn no_list_is_narrowed_by_what_its_reader_sees_masked(pool: PgPool) {
+async fn no_list_is_filtered_by_masked_values(pool: PgPool) {
     let server = Server::with_workers(pool).await;
     let client = server.operator();
     let app = an_app(&client, "Shop").await;
@@ -58,7 +59,7 @@ async fn no_list_is_narrowed_by_what_its_reader_sees_masked(pool: PgPool) {
     let auditor = server.key(Role::Auditor, None).await;
     let portal = server.key(Role::Portal, Some(&app)).await;
     let producer = server.key(Role::Producer, Some(&app)).await;
-    // A dead letter is found by what it sent, which has the job's payload in it, and by that payload, which the job's page shows.
+    // A dead letter is found by the request it sent, which contains the job's payload, and by that payload, which the job's page shows.
     for (list, integration, above) in [
         ("/jobs", &waiting, ""),
         ("/dead-letters", &dead, "payload."),
@@ -80,12 +81,12 @@ async fn no_list_is_narrowed_by_what_its_reader_sees_masked(pool: PgPool) {
                 assert_eq!(answer.pointers(422), [path.as_str()], "{list} {guess}");
                 assert!(answer.text.contains("is masked: jobs cannot be found by it"), "{}", answer.text);
                 let wrong = reader.get(&of(guess).replace("hunter2", "hunter3").replace("12345", "1")).await;
-                assert_eq!(wrong.text, answer.text, "a wrong guess is told apart");
+                assert_eq!(wrong.text, answer.text, "a wrong guess gets the same answer");
             }
             let n = usize::from(!guess.contains("E_Mail"));
             assert_eq!(found(&client.get(&of(guess)).await), n, "{list} {guess}");
         }
-        // What is shown is found, and what is not there is not.
+        // Unmasked values are found, and missing ones are not.
         for (query, n) in
             [("payload.customer.name=Ada", 1), ("payload.n=1", 1), ("payload.customer.name=Eve", 0)]
         {
@@ -99,7 +100,7 @@ async fn no_list_is_narrowed_by_what_its_reader_sees_masked(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn errors_are_found_by_what_their_reader_sees_of_them(pool: PgPool) {
+async fn errors_are_found_by_their_unmasked_parts_only(pool: PgPool) {
     let server = Server::with_workers(pool.clone()).await;
     let client = server.operator();
     let app = an_app(&client, "Shop").await;
@@ -126,7 +127,7 @@ async fn errors_are_found_by_what_their_reader_sees_of_them(pool: PgPool) {
             assert_eq!((matched(&client).await, matched(&support).await), (1, i64::from(is_seen)), "{error}");
         }
     }
-    // What is kept of it is counted and done by others: it looks as far as the asker did, and says what was asked.
+    // Stored filters are executed by others: they match only what their author could see, and are shown as they were given.
     let view = json!({"name": "Lamps", "query": "error=hunter2", "is_shared": true});
     client.post("/saved-views", view).await.ok(201);
     let names: Value = sqlx::query_scalar("select filter -> 'masked_names' from headgate.saved_views")
@@ -140,7 +141,7 @@ async fn errors_are_found_by_what_their_reader_sees_of_them(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn another_apps_marks_count_where_its_data_may_be_found(pool: PgPool) {
+async fn masked_fields_of_other_apps_apply_where_their_data_may_be_found(pool: PgPool) {
     let server = Server::with_workers(pool).await;
     let client = server.operator();
     let (marked, other) = (an_app(&client, "Shop").await, an_app(&client, "Depot").await);
@@ -149,13 +150,13 @@ async fn another_apps_marks_count_where_its_data_may_be_found(pool: PgPool) {
     let guess = "payload.phone=1&max_age=1h";
     assert_eq!(support.get(&format!("/jobs?{guess}")).await.pointers(422), ["payload.phone"]);
     assert_eq!(found(&support.get(&format!("/jobs?{guess}&app_id={other}")).await), 0);
-    // Its jobs are there after an integration is gone, and were of any app.
+    // Jobs of a deleted integration may belong to any app.
     let gone = "integration_id=0193f2c1-7b1e-7d04-9a55-2f0c8a9d41b7";
     assert_eq!(support.get(&format!("/jobs?{guess}&{gone}")).await.pointers(422), ["payload.phone"]);
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn no_bulk_action_counts_or_changes_by_it(pool: PgPool) {
+async fn no_bulk_action_filters_by_masked_values(pool: PgPool) {
     let server = Server::with_workers(pool).await;
     let client = server.operator();
     let app = an_app(&client, "Shop").await;
@@ -184,7 +185,7 @@ async fn no_bulk_action_counts_or_changes_by_it(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn the_console_refuses_it_as_well(pool: PgPool) {
+async fn the_console_refuses_such_filters_too(pool: PgPool) {
     let server = Server::with_workers(pool).await;
     let client = server.operator();
     let app = an_app(&client, "Shop").await;
@@ -220,7 +221,7 @@ async fn the_console_refuses_it_as_well(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn no_view_keeps_it_and_what_one_counted_goes_when_its_value_is_marked(pool: PgPool) {
+async fn no_view_filters_by_masked_values_and_counts_vanish_when_a_value_becomes_masked(pool: PgPool) {
     let server = Server::with_workers(pool.clone()).await;
     let client = server.operator();
     let app = an_app(&client, "Shop").await;
@@ -230,7 +231,7 @@ async fn no_view_keeps_it_and_what_one_counted_goes_when_its_value_is_marked(poo
     let shown = format!("integration_id={waiting}&payload.customer.name=Ada");
     let saved = client.post("/saved-views", view(&shown)).await.ok(201);
     let path = format!("/saved-views/{}", saved["id"].as_str().unwrap());
-    // Others read what an operator saves.
+    // Not even an operator, because others read the saved view.
     for person in [&support, &client] {
         let guess = format!("integration_id={waiting}&payload.phone=12345");
         let refused = person.post("/saved-views", view(&guess)).await;
@@ -260,7 +261,7 @@ async fn no_view_keeps_it_and_what_one_counted_goes_when_its_value_is_marked(poo
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn who_is_told_of_no_worker_finds_nothing_by_it(pool: PgPool) {
+async fn roles_that_do_not_see_workers_cannot_filter_by_them(pool: PgPool) {
     let server = Server::with_workers(pool).await;
     let client = server.operator();
     let app = an_app(&client, "Shop").await;
@@ -282,7 +283,7 @@ async fn who_is_told_of_no_worker_finds_nothing_by_it(pool: PgPool) {
         assert_eq!(found(&support.get(&path).await), 1, "{path}");
     }
     let job = format!("/jobs/{}", letter["job_id"].as_str().unwrap());
-    for (reader, told) in [(&support, &letter["attempts"][0]["worker_id"]), (&producer, &Value::Null)] {
-        assert_eq!(&reader.get(&job).await.ok(200)["attempts"][0]["worker_id"], told);
+    for (reader, expected) in [(&support, &letter["attempts"][0]["worker_id"]), (&producer, &Value::Null)] {
+        assert_eq!(&reader.get(&job).await.ok(200)["attempts"][0]["worker_id"], expected);
     }
 }

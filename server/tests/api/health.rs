@@ -1,4 +1,4 @@
-//! `/readyz` over real HTTP: red for what is wrong with this process, degraded for what is wrong with the deployment, and why.
+//! `/readyz` over HTTP: not ready for problems of this process, degraded for problems of the deployment, with the reason.
 
 use chrono::Utc;
 use insight::{
@@ -16,21 +16,21 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 use tokio::net::TcpListener;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-/// The two routes on a port; no maintenance runs, and nothing else.
-struct Machine {
+/// The two routes on a port, without maintenance or anything else.
+struct Process {
     address: SocketAddr,
     stop: CancellationToken,
     live: LiveHub,
     _end: DropGuard,
 }
 
-impl Machine {
+impl Process {
     async fn start(pool: &PgPool, engine: Option<EngineReport>) -> Self {
         let end = CancellationToken::new();
         let (stop, live) = (CancellationToken::new(), LiveHub::start(pool.clone(), end.clone()));
         let health = Health {
             pool: pool.clone(),
-            maintenance: nobody_leads(pool),
+            maintenance: without_leader(pool),
             engine: engine.map(|report| -> health::EngineReporter { Arc::new(move || report.clone()) }),
             replica: None,
             live: live.clone(),
@@ -56,8 +56,8 @@ impl Machine {
         (code, serde_json::from_str(&body).unwrap())
     }
 
-    /// Everything is well but this check, which comes out so and says so.
-    async fn says(&self, name: &str, state: CheckState, words: &str) {
+    /// Expects this state and these words of the check, and all others to be ok.
+    async fn assert_check(&self, name: &str, state: CheckState, words: &str) {
         let (code, readiness) = self.readiness().await;
         let Check { state: found, detail } = &readiness.checks[name];
         assert_eq!(*found, state, "{readiness:?}");
@@ -76,8 +76,8 @@ impl Machine {
     }
 }
 
-/// Of a maintenance that was told to end before it began.
-fn nobody_leads(pool: &PgPool) -> MaintenanceHealth {
+/// The health of a maintenance that was stopped before it began.
+fn without_leader(pool: &PgPool) -> MaintenanceHealth {
     let ended = CancellationToken::new();
     ended.cancel();
     Maintenance::start(pool.clone(), EngineConfig::default(), Vec::new(), ended).watch()
@@ -87,7 +87,7 @@ async fn run(pool: &PgPool, sql: &'static str) {
     sqlx::raw_sql(sql).execute(pool).await.unwrap();
 }
 
-/// A deployment in which somebody leads and samples.
+/// A deployment with a leader and a snapshot.
 async fn a_healthy_deployment(pool: &PgPool, measures: &Measures) {
     run(
         pool,
@@ -111,75 +111,75 @@ async fn sampled(pool: &PgPool, measures: &Measures, seconds_ago: i64) {
     assert!(live_snapshots::newest(pool, None, None).await.unwrap().is_some());
 }
 
-/// A process whose hub has read what was sampled.
-async fn a_machine(pool: &PgPool, engine: Option<EngineReport>) -> Machine {
-    let machine = Machine::start(pool, engine).await;
-    let mut changes = machine.live.subscribe();
+/// A process whose hub has read the snapshot.
+async fn a_process(pool: &PgPool, engine: Option<EngineReport>) -> Process {
+    let process = Process::start(pool, engine).await;
+    let mut changes = process.live.subscribe();
     changes.wait_for(|state| state.snapshot.is_some()).await.unwrap();
-    machine
+    process
 }
 
-fn well() -> EngineReport {
+fn healthy() -> EngineReport {
     EngineReport { slots: 10, running: 3, is_registered: true, ..EngineReport::default() }
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_process_that_can_work_is_ready_and_says_what_was_looked_at(pool: PgPool) {
+async fn a_process_that_can_work_is_ready_and_lists_its_checks(pool: PgPool) {
     a_healthy_deployment(&pool, &Measures::default()).await;
-    let machine = a_machine(&pool, Some(well())).await;
-    machine.says("engine", CheckState::Ok, "3 of 10 slots busy").await;
-    machine.says("leader", CheckState::Ok, "another process is the leader").await;
-    let (_, readiness) = machine.readiness().await;
+    let process = a_process(&pool, Some(healthy())).await;
+    process.assert_check("engine", CheckState::Ok, "3 of 10 slots busy").await;
+    process.assert_check("leader", CheckState::Ok, "another process is the leader").await;
+    let (_, readiness) = process.readiness().await;
     let names: Vec<&str> = readiness.checks.keys().map(String::as_str).collect();
     assert_eq!(
         names,
         ["clock", "database", "engine", "leader", "maintenance", "migrations", "process", "snapshot"]
     );
-    let (code, words) = machine.get("/readyz", "text/html,application/xhtml+xml").await;
+    let (code, words) = process.get("/readyz", "text/html,application/xhtml+xml").await;
     assert_eq!(code, 200);
     assert!(
         words.starts_with("ready\nclock: ok: agrees with the database's\ndatabase: ok: answers\n"),
         "{words}"
     );
-    assert_eq!(machine.get("/healthz", "*/*").await, (200, "ok\n".to_owned()));
-    let idle = a_machine(&pool, None).await;
-    idle.says("engine", CheckState::Ok, "runs no jobs").await;
+    assert_eq!(process.get("/healthz", "*/*").await, (200, "ok\n".to_owned()));
+    let idle = a_process(&pool, None).await;
+    idle.assert_check("engine", CheckState::Ok, "runs no jobs").await;
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_host_whose_clock_is_off_is_degraded_and_told(pool: PgPool) {
+async fn a_host_with_clock_skew_is_degraded(pool: PgPool) {
     a_healthy_deployment(&pool, &Measures::default()).await;
     for (ahead, state, words) in [
         (1_999, CheckState::Ok, "agrees with the database's"),
         (2_000, CheckState::Degraded, "2 s ahead of the database's"),
         (-3_600_000, CheckState::Degraded, "3600 s behind the database's"),
     ] {
-        let report = EngineReport { clock_ahead: chrono::TimeDelta::milliseconds(ahead), ..well() };
-        a_machine(&pool, Some(report)).await.says("clock", state, words).await;
+        let report = EngineReport { clock_ahead: chrono::TimeDelta::milliseconds(ahead), ..healthy() };
+        a_process(&pool, Some(report)).await.assert_check("clock", state, words).await;
     }
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_process_that_ends_is_red_and_still_healthy(pool: PgPool) {
+async fn a_stopping_process_is_not_ready_but_healthy(pool: PgPool) {
     a_healthy_deployment(&pool, &Measures::default()).await;
-    let machine = a_machine(&pool, Some(well())).await;
-    machine.stop.cancel();
-    machine.says("process", CheckState::Failing, "stopping").await;
-    assert_eq!(machine.get("/healthz", "*/*").await.0, 200);
+    let process = a_process(&pool, Some(healthy())).await;
+    process.stop.cancel();
+    process.assert_check("process", CheckState::Failing, "stopping").await;
+    assert_eq!(process.get("/healthz", "*/*").await.0, 200);
 }
 
 #[tokio::test]
-async fn a_database_that_is_away_is_red_and_tells_nobody_where_it_was() {
+async fn without_database_it_is_not_ready_and_hides_the_address() {
     let nowhere = PgPoolOptions::new()
         .acquire_timeout(Duration::from_secs(1))
         .connect_lazy("postgres://nobody@127.0.0.1:1/nothing")
         .unwrap();
-    let machine = Machine::start(&nowhere, Some(well())).await;
-    let (code, readiness) = machine.readiness().await;
+    let process = Process::start(&nowhere, Some(healthy())).await;
+    let (code, readiness) = process.readiness().await;
     assert_eq!((code, readiness.status.as_str()), (503, "not_ready"));
     assert_eq!(readiness.checks["database"].state, CheckState::Failing);
     assert_eq!(readiness.checks["engine"].state, CheckState::Ok);
-    let (_, words) = machine.get("/readyz", "text/plain").await;
+    let (_, words) = process.get("/readyz", "text/plain").await;
     assert!(
         words.contains("database: failing: cannot be reached") && !words.contains("127.0.0.1"),
         "{words}"
@@ -187,56 +187,65 @@ async fn a_database_that_is_away_is_red_and_tells_nobody_where_it_was() {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn migrations_that_are_missing_are_red_and_newer_ones_are_not(pool: PgPool) {
+async fn missing_migrations_are_not_ready_and_newer_ones_are(pool: PgPool) {
     a_healthy_deployment(&pool, &Measures::default()).await;
-    let machine = a_machine(&pool, None).await;
+    let process = a_process(&pool, None).await;
     run(&pool, "insert into _sqlx_migrations (version, description, success, checksum, execution_time) values (9999, 'tomorrow', true, '', 0)").await;
-    machine.says("migrations", CheckState::Ok, "newer than this program").await;
+    process.assert_check("migrations", CheckState::Ok, "newer than this program").await;
     run(&pool, "delete from _sqlx_migrations where version > 3").await;
-    let (code, readiness) = machine.readiness().await;
+    let (code, readiness) = process.readiness().await;
     assert_eq!(code, 503);
     assert!(readiness.checks["migrations"].detail.contains("headgate migrate"));
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn an_engine_that_should_work_and_does_not_is_red(pool: PgPool) {
+async fn a_stuck_engine_is_not_ready(pool: PgPool) {
     a_healthy_deployment(&pool, &Measures::default()).await;
     let long = Duration::from_secs(600);
     for (report, words) in [
-        (EngineReport { is_registered: false, unregistered_for: long, ..well() }, "holds no lease for 600 s"),
-        (EngineReport { claimer_silent_for: long, ..well() }, "has not asked for jobs"),
-        (EngineReport { unrecorded: 7, unrecorded_for: long, ..well() }, "7 results have not been recorded"),
-        (EngineReport { stuck: Some("claims"), ..well() }, "claims has stopped"),
+        (
+            EngineReport { is_registered: false, unregistered_for: long, ..healthy() },
+            "holds no lease for 600 s",
+        ),
+        (EngineReport { claimer_silent_for: long, ..healthy() }, "has not asked for jobs"),
+        (
+            EngineReport { unrecorded: 7, unrecorded_for: long, ..healthy() },
+            "7 results have not been recorded",
+        ),
+        (EngineReport { stuck: Some("claims"), ..healthy() }, "claims has stopped"),
     ] {
-        a_machine(&pool, Some(report)).await.says("engine", CheckState::Failing, words).await;
+        a_process(&pool, Some(report)).await.assert_check("engine", CheckState::Failing, words).await;
     }
-    let draining = EngineReport { is_draining: true, ..well() };
-    a_machine(&pool, Some(draining)).await.says("engine", CheckState::Ok, "drain").await;
+    let draining = EngineReport { is_draining: true, ..healthy() };
+    a_process(&pool, Some(draining)).await.assert_check("engine", CheckState::Ok, "drain").await;
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_is_wrong_with_the_deployment_takes_no_replica_out(pool: PgPool) {
+async fn problems_of_the_deployment_are_only_degraded(pool: PgPool) {
     let failing = ServiceState { name: "sample".into(), failures_in_a_row: 9, ..ServiceState::default() };
     let measures = Measures { services: vec![failing], ..Measures::default() };
     a_healthy_deployment(&pool, &measures).await;
-    let machine = a_machine(&pool, Some(well())).await;
-    machine.says("maintenance", CheckState::Degraded, "sample").await;
+    let process = a_process(&pool, Some(healthy())).await;
+    process.assert_check("maintenance", CheckState::Degraded, "sample").await;
 
     run(&pool, "truncate headgate.live_snapshots").await;
     sampled(&pool, &Measures::default(), 0).await;
-    let machine = a_machine(&pool, Some(well())).await;
+    let process = a_process(&pool, Some(healthy())).await;
     run(&pool, "update headgate.leader set expires_at = clock_timestamp() - interval '20 seconds'").await;
-    machine.says("leader", CheckState::Ok, "about to be replaced").await;
+    process.assert_check("leader", CheckState::Ok, "about to be replaced").await;
     run(&pool, "update headgate.leader set expires_at = clock_timestamp() - interval '40 seconds'").await;
-    machine.says("leader", CheckState::Degraded, "no process has led").await;
+    process.assert_check("leader", CheckState::Degraded, "no process has been leader").await;
     run(&pool, "update headgate.leader set expires_at = clock_timestamp() + interval '1 hour'").await;
 
     run(&pool, "truncate headgate.live_snapshots").await;
     sampled(&pool, &Measures::default(), 60).await;
-    a_machine(&pool, Some(well()))
+    a_process(&pool, Some(healthy()))
         .await
-        .says("snapshot", CheckState::Degraded, "live numbers stand still")
+        .assert_check("snapshot", CheckState::Degraded, "live numbers stand still")
         .await;
     run(&pool, "truncate headgate.live_snapshots").await;
-    Machine::start(&pool, Some(well())).await.says("snapshot", CheckState::Degraded, "none yet").await;
+    Process::start(&pool, Some(healthy()))
+        .await
+        .assert_check("snapshot", CheckState::Degraded, "none yet")
+        .await;
 }

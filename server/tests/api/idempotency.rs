@@ -5,8 +5,8 @@ use sqlx::PgPool;
 use std::time::Duration;
 use tokio::{net::TcpListener, time::timeout};
 
-/// Waits until a session waits for a lock that another one holds.
-async fn somebody_waits(pool: &PgPool) {
+/// Waits until a session waits for a lock.
+async fn until_a_session_waits(pool: &PgPool) {
     let waits = "select exists (select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock')";
     while !sqlx::query_scalar::<_, bool>(waits).fetch_one(pool).await.unwrap() {
         tokio::task::yield_now().await;
@@ -17,7 +17,7 @@ async fn jobs(client: &Client) -> usize {
     client.get("/jobs").await.ok(200)["items"].as_array().unwrap().len()
 }
 
-/// Makes a call twice with one key: the second answer is the first one's. Answers it.
+/// Makes a call twice with one key, expects the same answer, and returns it.
 async fn twice(client: &Client, path: &str, body: Option<Value>) -> Answer {
     let keyed = client.clone().with("idempotency-key", &uuid::Uuid::now_v7().to_string());
     let call = async || keyed.call(reqwest::Method::POST, path, body.clone()).await;
@@ -30,7 +30,7 @@ async fn twice(client: &Client, path: &str, body: Option<Value>) -> Answer {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn the_same_call_twice_is_done_once(pool: PgPool) {
+async fn a_repeated_call_is_executed_once(pool: PgPool) {
     let server = Server::start(pool).await;
     let client = server.operator();
     let app = an_app(&client, "Shop").await;
@@ -43,14 +43,14 @@ async fn the_same_call_twice_is_done_once(pool: PgPool) {
     assert_eq!(client.get("/jobs").await.ok(200)["items"].as_array().unwrap().len(), 1);
     let other = json!({"app_id": app, "job_type": "import"});
     assert_eq!(keyed.post("/jobs", other).await.pointers(422), ["Idempotency-Key"]);
-    // Another path, another credential: another key.
+    // Keys belong to a path and a credential.
     keyed.post("/apps", json!({"name": "Two"})).await.ok(201);
     let producer = server.key(Role::Producer, Some(&app)).await.with("idempotency-key", "import-7");
     assert_eq!(producer.post("/jobs", job).await.header("idempotency-replayed"), "");
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_secret_is_shown_again_to_the_same_call_and_kept_sealed(pool: PgPool) {
+async fn a_secret_is_returned_to_a_repeat_and_stored_encrypted(pool: PgPool) {
     let server = Server::start(pool.clone()).await;
     let keyed = server.operator().with("idempotency-key", "k");
     let new = json!({"name": "ci", "role": "auditor"});
@@ -62,7 +62,7 @@ async fn a_secret_is_shown_again_to_the_same_call_and_kept_sealed(pool: PgPool) 
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_refused_call_keeps_nothing(pool: PgPool) {
+async fn a_refused_call_is_not_stored(pool: PgPool) {
     let server = Server::start(pool).await;
     let keyed = server.operator().with("idempotency-key", "k");
     keyed.post("/apps", json!({"name": ""})).await.problem(422);
@@ -70,7 +70,7 @@ async fn a_refused_call_keeps_nothing(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn of_calls_at_once_one_is_done(pool: PgPool) {
+async fn of_simultaneous_calls_one_is_executed(pool: PgPool) {
     let server = Server::start(pool).await;
     let client = server.operator();
     let calls = (0..8).map(|_| {
@@ -85,7 +85,7 @@ async fn of_calls_at_once_one_is_done(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn keys_that_are_none_are_refused(pool: PgPool) {
+async fn invalid_keys_are_refused(pool: PgPool) {
     let server = Server::start(pool).await;
     for key in ["", "a b", &"k".repeat(256)] {
         let keyed = server.operator().with("idempotency-key", key);
@@ -98,7 +98,7 @@ async fn keys_that_are_none_are_refused(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_call_whose_commit_was_not_answered_is_not_done_again(pool: PgPool) {
+async fn a_call_with_a_lost_commit_confirmation_is_not_executed_again(pool: PgPool) {
     let lossy = Lossy::before(&pool).await;
     let server = Server::start(lossy.pool.clone()).await;
     let client = server.operator();
@@ -117,26 +117,26 @@ async fn a_call_whose_commit_was_not_answered_is_not_done_again(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_repeat_of_a_call_under_way_is_told_to_wait_until_it_ends(pool: PgPool) {
+async fn a_repeat_of_a_call_in_progress_is_409(pool: PgPool) {
     let server = Server::start(pool.clone()).await;
     let client = server.operator();
     let app = an_app(&client, "Shop").await;
     let keyed = client.clone().with("idempotency-key", "k");
     let job = json!({"app_id": app, "job_type": "export"});
-    let mut in_the_way = pool.begin().await.unwrap();
-    sqlx::query("select from headgate.integrations for update").execute(&mut *in_the_way).await.unwrap();
+    let mut blocker = pool.begin().await.unwrap();
+    sqlx::query("select from headgate.integrations for update").execute(&mut *blocker).await.unwrap();
     let (first, body) = (keyed.clone(), job.clone());
     let first = tokio::spawn(async move { first.post("/jobs", body).await });
-    somebody_waits(&pool).await;
+    until_a_session_waits(&pool).await;
     let repeated = keyed.post("/jobs", job.clone()).await;
     repeated.problem(409);
     assert_eq!(repeated.header("retry-after"), "1");
-    // Its process dies: so does its session, and nothing of it holds the key.
+    // As if its process died: its session ends, and with it the lock on the key.
     let end = "select pg_terminate_backend(pid) from pg_stat_activity
         where datname = current_database() and wait_event_type = 'Lock'";
     sqlx::query(end).execute(&pool).await.unwrap();
     first.await.unwrap().problem(503);
-    in_the_way.rollback().await.unwrap();
+    blocker.rollback().await.unwrap();
     let again = keyed.post("/jobs", job).await;
     again.ok(201);
     assert_eq!(again.header("idempotency-replayed"), "");
@@ -144,7 +144,7 @@ async fn a_repeat_of_a_call_under_way_is_told_to_wait_until_it_ends(pool: PgPool
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn whatever_a_call_does_is_one_transaction_with_its_answer(pool: PgPool) {
+async fn every_call_is_one_transaction_with_its_answer(pool: PgPool) {
     let server = Server::start(pool.clone()).await;
     let client = server.operator();
     let id = |answer: Answer, path: &str| answer.json().pointer(path).unwrap().as_str().unwrap().to_owned();
@@ -198,7 +198,7 @@ async fn whatever_a_call_does_is_one_transaction_with_its_answer(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_job_of_a_call_with_a_key_begins_when_that_is_committed(pool: PgPool) {
+async fn a_job_of_a_keyed_call_begins_after_its_commit(pool: PgPool) {
     let server = Server::with_workers(pool).await;
     let client = server.operator();
     let app = an_app(&client, "Shop").await;
@@ -207,8 +207,8 @@ async fn a_job_of_a_call_with_a_key_begins_when_that_is_committed(pool: PgPool) 
     server.recorded(1).await;
 }
 
-/// Waits until so many sessions wait for locks.
-async fn waiting(pool: &PgPool, sessions: usize) {
+/// Waits until this many sessions wait for locks.
+async fn until_sessions_wait(pool: &PgPool, sessions: usize) {
     let waits = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
     while sqlx::query_scalar::<_, i64>(waits).fetch_one(pool).await.unwrap() < sessions as i64 {
         tokio::task::yield_now().await;
@@ -216,14 +216,14 @@ async fn waiting(pool: &PgPool, sessions: usize) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn calls_of_one_app_leave_lanes_to_others(pool: PgPool) {
+async fn calls_of_one_app_leave_executors_to_others(pool: PgPool) {
     let server = Server::start(pool.clone()).await;
     let (one, other) = (an_app(&server.operator(), "One").await, an_app(&server.operator(), "Other").await);
     let integration = an_external(&server.operator(), &one).await;
-    let mut in_the_way = pool.begin().await.unwrap();
-    let hold = "select from headgate.integrations where id = $1::uuid for update";
-    sqlx::query(hold).bind(&integration).execute(&mut *in_the_way).await.unwrap();
-    // Two keys are no more than one.
+    let mut blocker = pool.begin().await.unwrap();
+    let lock_sql = "select from headgate.integrations where id = $1::uuid for update";
+    sqlx::query(lock_sql).bind(&integration).execute(&mut *blocker).await.unwrap();
+    // Two API keys of an app share its limit.
     let keys = [server.key(Role::Producer, Some(&one)).await, server.key(Role::Producer, Some(&one)).await];
     let calls: Vec<_> = (0..20)
         .map(|n: usize| {
@@ -232,17 +232,17 @@ async fn calls_of_one_app_leave_lanes_to_others(pool: PgPool) {
             tokio::spawn(async move { keyed.post("/jobs", job).await })
         })
         .collect();
-    waiting(&pool, pool.options().get_max_connections() as usize * 2 / 3).await;
+    until_sessions_wait(&pool, pool.options().get_max_connections() as usize * 2 / 3).await;
     let keyed = server.key(Role::Producer, Some(&other)).await.with("idempotency-key", "k");
     keyed.post("/events", an_event(&other, "1")).await.ok(202);
-    in_the_way.rollback().await.unwrap();
+    blocker.rollback().await.unwrap();
     for call in calls {
         call.await.unwrap().ok(201);
     }
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn tests_that_take_long_keep_no_lane_and_are_not_replayed(pool: PgPool) {
+async fn slow_tests_use_no_executor_and_are_not_replayed(pool: PgPool) {
     let server = Server::start(pool).await;
     let keyed = server.operator().with("idempotency-key", "k");
     let app = an_app(&server.operator(), "Shop").await;
@@ -255,13 +255,13 @@ async fn tests_that_take_long_keep_no_lane_and_are_not_replayed(pool: PgPool) {
             tokio::spawn(async move { keyed.act(&path).await })
         })
         .collect();
-    let mut under_way = Vec::new();
+    let mut in_progress = Vec::new();
     for _ in &tests {
         let sample = timeout(Duration::from_secs(20), silent.accept());
-        under_way.push(sample.await.expect("each sends a sample").unwrap());
+        in_progress.push(sample.await.expect("each sends a sample").unwrap());
     }
     keyed.post("/jobs", json!({"app_id": app, "job_type": "export"})).await.ok(201);
-    drop((under_way, silent));
+    drop((in_progress, silent));
     for test in tests {
         assert_eq!(test.await.unwrap().ok(200)["is_success"], false);
     }

@@ -4,7 +4,7 @@ use serde_json::json;
 use sqlx::PgPool;
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn many_are_paused_resumed_and_limited_each_with_its_line(pool: PgPool) {
+async fn many_are_paused_resumed_and_limited_each_with_its_audit_entry(pool: PgPool) {
     let server = Server::start(pool).await;
     let client = server.operator();
     let app = an_app(&client, "Shop").await;
@@ -31,8 +31,8 @@ async fn many_are_paused_resumed_and_limited_each_with_its_line(pool: PgPool) {
     let limited = bulk(json!({"action": "set_limit", "filter": filter, "rate_limit": limit})).await.ok(200);
     assert_eq!(limited["changed"], 3);
     assert_eq!(client.get(&format!("/integrations/{}", ids[2])).await.ok(200)["rate_limit"], limit);
-    let freed = bulk(json!({"action": "clear_limit", "ids": [ids[2]]})).await.ok(200);
-    assert_eq!(freed["changed"], 1);
+    let cleared = bulk(json!({"action": "clear_limit", "ids": [ids[2]]})).await.ok(200);
+    assert_eq!(cleared["changed"], 1);
 
     for (action, lines) in [("integration.pause", 3), ("integration.resume", 3), ("integration.update", 4)] {
         let log = client.get(&format!("/audit-log?action={action}")).await.ok(200);
@@ -41,7 +41,7 @@ async fn many_are_paused_resumed_and_limited_each_with_its_line(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_is_no_choice_is_refused_and_what_is_not_there_is_skipped(pool: PgPool) {
+async fn invalid_selections_are_refused_and_unknown_ids_skipped(pool: PgPool) {
     let server = Server::start(pool).await;
     let client = server.operator();
     let app = an_app(&client, "Shop").await;

@@ -32,7 +32,7 @@ async fn an_integration_shows_its_secret_once(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_is_absent_stays_and_what_is_null_goes(pool: PgPool) {
+async fn absent_fields_stay_and_null_resets_them(pool: PgPool) {
     let server = Server::start(pool).await;
     let client = server.operator();
     let app = an_app(&client, "Shop").await;
@@ -76,7 +76,7 @@ async fn what_is_absent_stays_and_what_is_null_goes(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_failed_attempt_is_repeated_when_its_integration_says(pool: PgPool) {
+async fn a_retry_follows_the_schedule_of_the_integration(pool: PgPool) {
     let server = Server::with_workers(pool).await;
     let client = server.operator();
     let app = an_app(&client, "Shop").await;
@@ -99,7 +99,7 @@ async fn a_failed_attempt_is_repeated_when_its_integration_says(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_paused_integration_collects_and_says_why(pool: PgPool) {
+async fn a_paused_integration_accepts_jobs_and_shows_its_reason(pool: PgPool) {
     let server = Server::start(pool).await;
     let client = server.operator();
     let app = an_app(&client, "Shop").await;
@@ -117,7 +117,7 @@ async fn a_paused_integration_collects_and_says_why(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_test_answers_with_what_came_back(pool: PgPool) {
+async fn a_test_returns_the_systems_answer(pool: PgPool) {
     let server = Server::start(pool).await;
     let client = server.operator();
     let app = an_app(&client, "Shop").await;
@@ -134,7 +134,7 @@ async fn a_test_answers_with_what_came_back(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_was_sent_is_listed_record_by_record(pool: PgPool) {
+async fn sent_records_are_listed(pool: PgPool) {
     let server = Server::with_workers(pool).await;
     let client = server.operator();
     let app = an_app(&client, "Shop").await;
@@ -166,7 +166,7 @@ async fn what_was_sent_is_listed_record_by_record(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn of_an_addresss_query_who_does_not_configure_reads_the_names(pool: PgPool) {
+async fn query_values_of_a_url_are_masked_for_roles_that_cannot_configure(pool: PgPool) {
     let server = Server::start(pool).await;
     let client = server.operator();
     let app = an_app(&client, "Shop").await;

@@ -1,4 +1,4 @@
-//! Another payload for a job that failed.
+//! Editing the payload of a failed job.
 
 use crate::support::{Receiver, Server, a_job, a_webhook, an_app, an_event};
 use model::actor::Role;
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use sqlx::PgPool;
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_failed_job_goes_out_with_another_payload_and_the_log_keeps_both(pool: PgPool) {
+async fn a_failed_job_is_sent_with_another_payload_and_the_log_has_both(pool: PgPool) {
     let server = Server::with_workers(pool).await;
     let client = server.operator();
     let app = an_app(&client, "Shop").await;
@@ -37,7 +37,7 @@ async fn a_failed_job_goes_out_with_another_payload_and_the_log_keeps_both(pool:
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_job_that_has_not_failed_or_follows_a_record_is_left_as_it_is(pool: PgPool) {
+async fn jobs_that_have_not_failed_or_follow_a_record_cannot_be_edited(pool: PgPool) {
     let server = Server::with_workers(pool).await;
     let client = server.operator();
     let app = an_app(&client, "Shop").await;

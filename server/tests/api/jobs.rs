@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use sqlx::PgPool;
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_job_is_made_found_explained_and_cancelled(pool: PgPool) {
+async fn a_job_is_created_read_explained_cancelled_and_requeued(pool: PgPool) {
     let server = Server::start(pool).await;
     let client = server.operator();
     let app = an_app(&client, "Shop").await;
@@ -31,17 +31,20 @@ async fn a_job_is_made_found_explained_and_cancelled(pool: PgPool) {
     assert!(codes.contains(&"no_worker"), "{why}");
     assert_eq!(client.act(&format!("/jobs/{id}/cancel")).await.ok(200)["status"], "cancelled");
     client.act(&format!("/jobs/{id}/cancel")).await.problem(409);
-    let back = client.act(&format!("/jobs/{id}/requeue")).await.ok(200);
-    assert_eq!((&back["id"], &back["status"], &back["attempt"]), (&json!(id), &json!("pending"), &json!(0)));
+    let requeued = client.act(&format!("/jobs/{id}/requeue")).await.ok(200);
+    assert_eq!(
+        (&requeued["id"], &requeued["status"], &requeued["attempt"]),
+        (&json!(id), &json!("pending"), &json!(0))
+    );
     client.act(&format!("/jobs/{id}/requeue")).await.problem(409);
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_job_that_is_being_sent_is_cancelled_when_its_worker_has_let_go(pool: PgPool) {
+async fn a_job_that_is_being_sent_is_cancelled_once_its_worker_stops(pool: PgPool) {
     let server = Server::with_workers(pool).await;
     let client = server.operator();
     let app = an_app(&client, "Shop").await;
-    // It takes the request and never answers.
+    // Accepts the request and never answers.
     let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/", silent.local_addr().unwrap());
     let integration = a_webhook(&client, &app, &url).await;
@@ -55,7 +58,7 @@ async fn a_job_that_is_being_sent_is_cancelled_when_its_worker_has_let_go(pool: 
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_job_whose_worker_does_not_let_go_says_since_when_it_was_to(pool: PgPool) {
+async fn a_job_whose_worker_does_not_stop_has_a_cancel_request(pool: PgPool) {
     let server = Server::start(pool.clone()).await;
     let client = server.operator();
     let app = an_app(&client, "Shop").await;
@@ -89,7 +92,7 @@ async fn a_job_whose_worker_does_not_let_go_says_since_when_it_was_to(pool: PgPo
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn several_jobs_are_answered_in_order_and_twins_are_folded(pool: PgPool) {
+async fn several_jobs_are_answered_in_order_and_duplicates_are_folded(pool: PgPool) {
     let server = Server::start(pool).await;
     let client = server.operator();
     let app = an_app(&client, "Shop").await;
@@ -153,7 +156,7 @@ async fn filters_narrow_the_list(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_page_that_found_nothing_yet_says_where_to_go_on(pool: PgPool) {
+async fn an_empty_page_can_have_a_next_cursor(pool: PgPool) {
     let server = Server::start(pool.clone()).await;
     let client = server.operator();
     let app = an_app(&client, "Shop").await;
@@ -219,7 +222,7 @@ async fn a_bulk_action_counts_first_and_then_acts(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_producer_sees_the_jobs_of_its_app_and_steers_none(pool: PgPool) {
+async fn a_producer_sees_the_jobs_of_its_app_and_cannot_change_them(pool: PgPool) {
     let server = Server::start(pool).await;
     let client = server.operator();
     let (own, foreign) = (an_app(&client, "Own").await, an_app(&client, "Foreign").await);
@@ -243,7 +246,7 @@ async fn a_producer_sees_the_jobs_of_its_app_and_steers_none(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_job_that_could_only_expire_is_refused(pool: PgPool) {
+async fn a_job_that_expires_before_it_runs_is_refused(pool: PgPool) {
     let server = Server::start(pool).await;
     let client = server.operator();
     let app = an_app(&client, "Shop").await;
@@ -263,7 +266,7 @@ async fn a_job_that_could_only_expire_is_refused(pool: PgPool) {
         let problem = client.post("/jobs", json!([job(json!({})), job(wrong)])).await.problem(422);
         assert_eq!(problem["errors"][0]["pointer"], "/1/expires_at");
     }
-    // Late by what a queue before ours or a clock may take: it is accepted, and expires.
+    // A short delay of clocks or of a queue before this one is tolerated: the job is accepted, and expires.
     for right in [
         json!({"expires_at": at(-1)}),
         json!({"expires_at": at(60)}),

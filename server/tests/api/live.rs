@@ -30,13 +30,13 @@ async fn first(client: &Client, query: &str) -> Value {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn the_stream_begins_with_what_is_and_is_narrowed_to_the_scope(pool: PgPool) {
+async fn the_stream_begins_with_a_snapshot_and_is_limited_to_the_scope(pool: PgPool) {
     let server = Server::start(pool).await;
     let client = server.operator();
     let (own, foreign) = (an_app(&client, "Own").await, an_app(&client, "Foreign").await);
     let integration = a_webhook(&client, &own, "http://127.0.0.1:9/").await;
     let other = a_webhook(&client, &foreign, "http://127.0.0.1:9/").await;
-    server.sees(|snapshot| snapshot.integrations.len() == 4).await;
+    server.until_snapshot(|snapshot| snapshot.integrations.len() == 4).await;
     assert_eq!(first(&client, "").await["integrations"].as_array().unwrap().len(), 4);
     let one = first(&client, &format!("?integration_id={integration}")).await;
     assert_eq!(one["integrations"].as_array().unwrap().len(), 1);
@@ -68,12 +68,12 @@ async fn next<B: AsRef<[u8]>>(
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn after_the_first_snapshot_only_what_changed_is_sent_to_who_asks_for_that(pool: PgPool) {
+async fn after_the_first_snapshot_only_changes_are_sent_on_request(pool: PgPool) {
     let server = Server::start(pool).await;
     let client = server.operator();
     let app = an_app(&client, "Own").await;
     let integration = a_webhook(&client, &app, "http://127.0.0.1:9/").await;
-    server.sees(|snapshot| snapshot.integrations.len() == 2).await;
+    server.until_snapshot(|snapshot| snapshot.integrations.len() == 2).await;
     let response = client.request(Method::GET, "/api/v1/live?changes=true").send().await.unwrap();
     let (mut stream, mut text) = (response.bytes_stream(), String::new());
     let (name, first) = next(&mut stream, &mut text).await;
@@ -81,10 +81,14 @@ async fn after_the_first_snapshot_only_what_changed_is_sent_to_who_asks_for_that
     let mut before = first["at"].clone();
     client.act(&format!("/integrations/{integration}/pause")).await.ok(200);
     loop {
-        let (name, told) = next(&mut stream, &mut text).await;
-        assert_eq!((name.as_str(), &told["since"]), ("changes", &before), "each builds on the one before");
-        before = told["at"].clone();
-        let changed = told["integrations"].as_array().unwrap();
+        let (name, update) = next(&mut stream, &mut text).await;
+        assert_eq!(
+            (name.as_str(), &update["since"]),
+            ("changes", &before),
+            "each refers to the previous one"
+        );
+        before = update["at"].clone();
+        let changed = update["integrations"].as_array().unwrap();
         if changed.iter().any(|gauge| gauge["state"] == "paused") {
             assert_eq!(
                 (changed.len(), &changed[0]["integration_id"]),
@@ -95,17 +99,17 @@ async fn after_the_first_snapshot_only_what_changed_is_sent_to_who_asks_for_that
     }
 }
 
-/// The moment of the next event of a stream of snapshots or changes.
-async fn moment<B: AsRef<[u8]>>(
+/// `at` of the next event of a stream of snapshots or changes.
+async fn next_at<B: AsRef<[u8]>>(
     stream: &mut (impl Stream<Item = reqwest::Result<B>> + Unpin),
     text: &mut String,
 ) -> DateTime<Utc> {
-    let (_, told) = next(stream, text).await;
-    told["at"].as_str().unwrap().parse().unwrap()
+    let (_, update) = next(stream, text).await;
+    update["at"].as_str().unwrap().parse().unwrap()
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn while_something_moves_changes_come_sooner_and_snapshots_once_a_second(pool: PgPool) {
+async fn changes_come_sooner_and_snapshots_once_a_second(pool: PgPool) {
     let server = Server::start(pool).await;
     let client = server.operator();
     let app = an_app(&client, "Own").await;
@@ -116,25 +120,25 @@ async fn while_something_moves_changes_come_sooner_and_snapshots_once_a_second(p
     let (mut changes, mut of_changes) = stream("?changes=true").await;
     let (mut snapshots, mut of_snapshots) = stream("").await;
     let apart = TimeDelta::milliseconds(900);
-    let mut before = moment(&mut changes, &mut of_changes).await;
+    let mut before = next_at(&mut changes, &mut of_changes).await;
     loop {
-        // Until a sample follows one that saw something move.
+        // Until a sample follows soon after one that saw a change.
         a_job_of(&client, &app, json!({})).await;
-        let at = moment(&mut changes, &mut of_changes).await;
+        let at = next_at(&mut changes, &mut of_changes).await;
         if at - before < apart {
             break;
         }
         before = at;
     }
-    let mut before = moment(&mut snapshots, &mut of_snapshots).await;
+    let mut before = next_at(&mut snapshots, &mut of_snapshots).await;
     for _ in 0..3 {
-        let at = moment(&mut snapshots, &mut of_snapshots).await;
-        assert!(at - before >= apart, "{} after the one before", at - before);
+        let at = next_at(&mut snapshots, &mut of_snapshots).await;
+        assert!(at - before >= apart, "only {} after the previous one", at - before);
         before = at;
     }
 }
 
-/// A stream of a client, past its first snapshot.
+/// A client's stream, after its first snapshot.
 async fn opened(client: Client) -> impl Stream<Item = reqwest::Result<impl AsRef<[u8]>>> + Unpin {
     let response = client.request(Method::GET, "/api/v1/live").send().await.unwrap();
     assert_eq!(response.status(), 200);
@@ -143,23 +147,23 @@ async fn opened(client: Client) -> impl Stream<Item = reqwest::Result<impl AsRef
     stream
 }
 
-/// Whether it ends soon: long before the next sign of life of a stream that stays.
+/// Whether it ends soon, before the next keep-alive of a stream that remains.
 async fn ends<B>(stream: impl Stream<Item = reqwest::Result<B>>) -> bool {
     tokio::time::timeout(Duration::from_secs(10), stream.for_each(async |_| {})).await.is_ok()
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn the_stream_ends_with_what_it_was_opened_by(pool: PgPool) {
+async fn the_stream_ends_with_its_credential(pool: PgPool) {
     let server = Server::start(pool).await;
     let client = server.operator();
     let key = client.post("/api-keys", json!({"name": "Wall", "role": "auditor"})).await.ok(201);
-    let authenticate_key = opened(server.anonymous().with_key(key["key"].as_str().unwrap())).await;
+    let of_key = opened(server.anonymous().with_key(key["key"].as_str().unwrap())).await;
     let (ada, eve) = (server.person("ada", Role::Support).await, server.person("eve", Role::Support).await);
     let (of_ada, of_eve) = (opened(ada.clone()).await, opened(eve).await);
-    let mut stays = opened(server.person("ida", Role::Auditor).await).await;
+    let mut remaining = opened(server.person("ida", Role::Auditor).await).await;
 
     client.delete(&format!("/api-keys/{}", key["id"].as_str().unwrap())).await.ok(204);
-    assert!(ends(authenticate_key).await, "a revoked key");
+    assert!(ends(of_key).await, "a revoked key");
     Answer::of(ada.request(Method::POST, "/sign-out")).await;
     assert!(ends(of_ada).await, "signed out");
     let users = client.get("/users").await.ok(200);
@@ -167,7 +171,7 @@ async fn the_stream_ends_with_what_it_was_opened_by(pool: PgPool) {
     let id = users["items"].as_array().unwrap().iter().find(is_eve).unwrap()["id"].as_str().unwrap();
     client.patch(&format!("/users/{id}"), json!({"role": "auditor"})).await.ok(200);
     assert!(ends(of_eve).await, "another role");
-    next(&mut stays, &mut String::new()).await;
+    next(&mut remaining, &mut String::new()).await;
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
@@ -179,44 +183,44 @@ async fn shutdown_ends_the_stream(pool: PgPool) {
     rest.expect("the end of the stream in time").unwrap();
 }
 
-/// A stream that tells of one thing: what it says of that.
-struct Watching<S> {
+/// A stream of one object.
+struct OpenedStream<S> {
     kind: &'static str,
     stream: S,
     text: String,
 }
 
-async fn watching(
+async fn open_stream(
     client: &Client,
     kind: &'static str,
     id: &str,
-) -> Watching<impl Stream<Item = reqwest::Result<impl AsRef<[u8]>>> + Unpin> {
+) -> OpenedStream<impl Stream<Item = reqwest::Result<impl AsRef<[u8]>>> + Unpin> {
     let path = format!("/api/v1/live?open={kind}:{id}");
     let response = client.request(Method::GET, &path).send().await.unwrap();
     assert_eq!(response.status(), 200);
-    Watching { kind, stream: Box::pin(response.bytes_stream()), text: String::new() }
+    OpenedStream { kind, stream: Box::pin(response.bytes_stream()), text: String::new() }
 }
 
-impl<B: AsRef<[u8]>, S: Stream<Item = reqwest::Result<B>> + Unpin> Watching<S> {
-    /// What it is told to be next.
-    async fn told(&mut self) -> Value {
+impl<B: AsRef<[u8]>, S: Stream<Item = reqwest::Result<B>> + Unpin> OpenedStream<S> {
+    /// The object in the next event.
+    async fn update(&mut self) -> Value {
         let (name, data) = next(&mut self.stream, &mut self.text).await;
-        assert_eq!(name, self.kind, "no snapshot of the sampler's");
+        assert_eq!(name, self.kind, "no snapshot");
         data["now"].clone()
     }
 
-    /// Until it is told to be like that.
-    async fn is_told(&mut self, is_like_that: impl Fn(&Value) -> bool) -> Value {
+    /// The next event whose object matches.
+    async fn next_matching(&mut self, matches_state: impl Fn(&Value) -> bool) -> Value {
         loop {
-            let told = self.told().await;
-            if is_like_that(&told) {
-                return told;
+            let update = self.update().await;
+            if matches_state(&update) {
+                return update;
             }
         }
     }
 }
 
-/// A job that nobody runs.
+/// A job that no worker runs.
 async fn a_job_of(client: &Client, app: &str, payload: Value) -> String {
     let new = json!({"app_id": app, "job_type": "export", "payload": payload});
     let made = client.post("/jobs", new).await.ok(201);
@@ -224,32 +228,32 @@ async fn a_job_of(client: &Client, app: &str, payload: Value) -> String {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_is_open_is_told_as_it_is_and_with_each_change_and_not_by_the_sampler(pool: PgPool) {
+async fn an_open_object_is_sent_at_first_and_after_each_change(pool: PgPool) {
     let server = Server::start(pool).await;
     let client = server.operator();
     let app = an_app(&client, "Shop").await;
     let integration = a_webhook(&client, &app, "http://127.0.0.1:9/").await;
     let job = a_job_of(&client, &app, json!({"apiKey": "k-1", "n": 1})).await;
 
-    let mut of_job = watching(&client, "job", &job).await;
-    let told = of_job.told().await;
-    assert_eq!((&told["detail"]["id"], &told["detail"]["status"]), (&json!(job), &json!("pending")));
-    assert_eq!(told["explanation"], client.get(&format!("/jobs/{job}/explain")).await.ok(200));
+    let mut of_job = open_stream(&client, "job", &job).await;
+    let update = of_job.update().await;
+    assert_eq!((&update["detail"]["id"], &update["detail"]["status"]), (&json!(job), &json!("pending")));
+    assert_eq!(update["explanation"], client.get(&format!("/jobs/{job}/explain")).await.ok(200));
     assert_eq!(
-        told["detail"]["payload"],
+        update["detail"]["payload"],
         json!({"apiKey": "[masked]", "n": 1}),
-        "a page reveals by itself nothing"
+        "secrets are shown on request only"
     );
     client.act(&format!("/jobs/{job}/cancel")).await.ok(200);
-    let told = of_job.is_told(|now| now["detail"]["status"] == "cancelled").await;
-    assert_eq!(told["explanation"]["state"], "cancelled");
+    let update = of_job.next_matching(|now| now["detail"]["status"] == "cancelled").await;
+    assert_eq!(update["explanation"]["state"], "cancelled");
     client.act(&format!("/jobs/{job}/requeue")).await.ok(200);
-    of_job.is_told(|now| now["detail"]["status"] == "pending").await;
+    of_job.next_matching(|now| now["detail"]["status"] == "pending").await;
 
-    let mut of_integration = watching(&client, "integration", &integration).await;
-    assert_eq!(of_integration.told().await["state"], "active");
+    let mut of_integration = open_stream(&client, "integration", &integration).await;
+    assert_eq!(of_integration.update().await["state"], "active");
     client.act(&format!("/integrations/{integration}/pause")).await.ok(200);
-    of_integration.is_told(|now| now["state"] == "paused").await;
+    of_integration.next_matching(|now| now["state"] == "paused").await;
 
     let jobs: Vec<Value> =
         (0..101).map(|n| json!({"app_id": app, "job_type": "export", "payload": n})).collect();
@@ -258,14 +262,14 @@ async fn what_is_open_is_told_as_it_is_and_with_each_change_and_not_by_the_sampl
         json!({"action": "cancel", "filter": {"app_id": app}, "hold_seconds": 3600, "reason": "by mistake"});
     let started = client.post("/jobs/bulk", body).await.ok(202);
     let operation = started["operation_id"].as_str().unwrap();
-    let mut of_operation = watching(&client, "operation", operation).await;
-    assert_eq!(of_operation.told().await["state"], "held");
+    let mut of_operation = open_stream(&client, "operation", operation).await;
+    assert_eq!(of_operation.update().await["state"], "held");
     client.act(&format!("/operations/{operation}/pause")).await.ok(200);
-    of_operation.is_told(|now| now["state"] == "paused").await;
+    of_operation.next_matching(|now| now["state"] == "paused").await;
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn one_stream_tells_the_numbers_and_what_is_open(pool: PgPool) {
+async fn one_stream_can_have_changes_and_an_open_object(pool: PgPool) {
     let server = Server::start(pool).await;
     let client = server.operator();
     let app = an_app(&client, "Shop").await;
@@ -283,12 +287,12 @@ async fn one_stream_tells_the_numbers_and_what_is_open(pool: PgPool) {
     }
     client.act(&format!("/jobs/{job}/cancel")).await.ok(200);
     loop {
-        let (name, told) = next(&mut stream, &mut text).await;
-        if name == "job" && told["now"]["detail"]["status"] == "cancelled" {
+        let (name, update) = next(&mut stream, &mut text).await;
+        if name == "job" && update["now"]["detail"]["status"] == "cancelled" {
             break;
         }
     }
-    // What is not there takes the numbers away from nobody.
+    // An unknown object does not affect the changes.
     let (mut stream, mut text) = both("job:01890a5d-ac96-774b-bcce-b302099a8057").await;
     let mut names = BTreeSet::new();
     while !names.is_superset(&BTreeSet::from(["changes".to_owned(), "gone".to_owned()])) {
@@ -298,17 +302,17 @@ async fn one_stream_tells_the_numbers_and_what_is_open(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_another_app_has_cannot_be_open(pool: PgPool) {
+async fn objects_of_other_apps_cannot_be_open(pool: PgPool) {
     let server = Server::start(pool).await;
     let client = server.operator();
     let (own, foreign) = (an_app(&client, "Own").await, an_app(&client, "Foreign").await);
     let integration = a_webhook(&client, &foreign, "http://127.0.0.1:9/").await;
     let job = a_job_of(&client, &foreign, json!({})).await;
-    // Somebody who may has them open: what was read for them is told to nobody else.
-    let mut of_job = watching(&client, "job", &job).await;
-    of_job.told().await;
-    let mut of_integration = watching(&client, "integration", &integration).await;
-    of_integration.told().await;
+    // Somebody with access has them open: what is read for them is not shared with others.
+    let mut of_job = open_stream(&client, "job", &job).await;
+    of_job.update().await;
+    let mut of_integration = open_stream(&client, "integration", &integration).await;
+    of_integration.update().await;
     let portal = server.key(Role::Portal, Some(&own)).await;
     portal.get(&format!("/live?open=job:{job}")).await.problem(404);
     portal.get(&format!("/live?open=integration:{integration}")).await.problem(404);
@@ -321,9 +325,9 @@ async fn what_another_app_has_cannot_be_open(pool: PgPool) {
             "{unreadable}"
         );
     }
-    // What is deleted says so, and its stream ends.
+    // A deletion is an event, and the stream ends.
     client.delete(&format!("/integrations/{integration}")).await;
-    let Watching { mut stream, mut text, .. } = of_integration;
+    let OpenedStream { mut stream, mut text, .. } = of_integration;
     loop {
         let (name, _) = next(&mut stream, &mut text).await;
         if name == "gone" {
@@ -332,37 +336,39 @@ async fn what_another_app_has_cannot_be_open(pool: PgPool) {
         assert_eq!(name, "integration");
     }
     while let Some(rest) = stream.next().await {
-        assert!(rest.unwrap().as_ref().iter().all(u8::is_ascii_whitespace), "nothing is told after that");
+        assert!(rest.unwrap().as_ref().iter().all(u8::is_ascii_whitespace), "no event after that");
     }
     let own_job = a_job_of(&client, &own, json!({})).await;
-    let mut of_own_job = watching(&portal, "job", &own_job).await;
-    assert_eq!(of_own_job.told().await["detail"]["app_id"], json!(own));
+    let mut of_own_job = open_stream(&portal, "job", &own_job).await;
+    assert_eq!(of_own_job.update().await["detail"]["app_id"], json!(own));
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn two_hundred_who_have_a_job_open_cost_the_database_what_one_costs(pool: PgPool) {
-    const READS_A_JOB: &str = "headgate.attempts_of($1)";
-    const LOOKS: &str = "'job:' || o.id";
+async fn two_hundred_viewers_of_a_job_cost_the_database_as_much_as_one(pool: PgPool) {
+    const JOB_QUERY: &str = "headgate.attempts_of($1)";
+    const VERSION_QUERY: &str = "'job:' || o.id";
     let limits = ConnectionLimits { all: 400, per_address: 400, ..ConnectionLimits::for_files(None) };
     let server = Server::bounded(pool.clone(), limits, Pace::default()).await;
     let client = server.operator();
     let job = a_job_of(&client, &an_app(&client, "Shop").await, json!({})).await;
     let (statements, began_at) = (Statements::of_this_test(), Instant::now());
-    let mut viewers = join_all((0..200).map(|_| watching(&client, "job", &job))).await;
-    join_all(viewers.iter_mut().map(Watching::told)).await;
-    assert_eq!(statements.saying(READS_A_JOB), 1, "read by the first of them");
-    // Nobody reads it but for the streams: it is changed behind their backs.
+    let mut viewers = join_all((0..200).map(|_| open_stream(&client, "job", &job))).await;
+    join_all(viewers.iter_mut().map(OpenedStream::update)).await;
+    assert_eq!(statements.count(JOB_QUERY), 1, "read once for all");
+    // Changed directly in the database, so that only the streams read it.
     let change = "update headgate.jobs set priority = 1 where id = $1::uuid";
     sqlx::query(change).bind(&job).execute(&pool).await.unwrap();
     join_all(
-        viewers.iter_mut().map(async |viewer| viewer.is_told(|now| now["detail"]["priority"] == 1).await),
+        viewers
+            .iter_mut()
+            .map(async |viewer| viewer.next_matching(|now| now["detail"]["priority"] == 1).await),
     )
     .await;
-    assert_eq!(statements.saying(READS_A_JOB), 2, "and once for all after a change");
-    let looks = statements.saying(LOOKS);
-    let at_most = began_at.elapsed().as_millis() / 40 + 1;
+    assert_eq!(statements.count(JOB_QUERY), 2, "and once for all after a change");
+    let polls = statements.count(VERSION_QUERY);
+    let max_polls = began_at.elapsed().as_millis() / 40 + 1;
     assert!(
-        (2..=at_most).contains(&(looks as u128)),
-        "one look for all of them each time: {looks} of {at_most}"
+        (2..=max_polls).contains(&(polls as u128)),
+        "one poll for all of them each time: {polls} of {max_polls}"
     );
 }

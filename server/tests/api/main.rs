@@ -1,6 +1,6 @@
-//! The REST API over real HTTP: the whole router on a port, a database per test. Files mirror the URLs; what is true of every URL has
-//! files of its own.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on ends there, in its builders too")]
+//! The REST API over HTTP: the whole router on a port, with a database per test. Files mirror the URLs; what applies to every URL has files of
+//! its own.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on panics, also in its builders")]
 
 mod support;
 

@@ -1,4 +1,4 @@
-//! Secrets in payloads, answers and records: who may see them, and who reads `[masked]`.
+//! Secrets in payloads, answers and records: which roles see them, and which read `[masked]`.
 
 use crate::support::{Client, Receiver, Server, an_app};
 use model::actor::Role;
@@ -7,7 +7,7 @@ use sqlx::PgPool;
 
 const SECRET: &str = "hunter2hunter2";
 
-async fn a_marked_webhook(client: &Client, app: &str, url: &str) -> String {
+async fn a_masking_webhook(client: &Client, app: &str, url: &str) -> String {
     let body = json!({
         "app_id": app, "name": "Shop", "integration_type": "webhook", "endpoint_url": url,
         "metadata": {"masked_fields": ["customer.email", "phone"]},
@@ -23,13 +23,13 @@ fn a_payload() -> Value {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn nobody_but_operators_and_producers_reads_secrets(pool: PgPool) {
+async fn only_operators_and_producers_read_secrets(pool: PgPool) {
     let server = Server::with_workers(pool).await;
     let client = server.operator();
     let app = an_app(&client, "Shop").await;
-    // It says what it was sent.
-    let receiver = Receiver::saying(400, format!(r#"{{"error":"bad","token":"{SECRET}"}}"#)).await;
-    let integration = a_marked_webhook(&client, &app, &receiver.url()).await;
+    // The answer contains a secret of the request.
+    let receiver = Receiver::answering_with(400, format!(r#"{{"error":"bad","token":"{SECRET}"}}"#)).await;
+    let integration = a_masking_webhook(&client, &app, &receiver.url()).await;
     let new = json!({"integration_id": integration, "job_type": "export", "payload": a_payload()});
     let made = client.post("/jobs", new).await.ok(201);
     let id = made["items"][0]["id"].as_str().unwrap();
@@ -66,7 +66,7 @@ async fn nobody_but_operators_and_producers_reads_secrets(pool: PgPool) {
     let excerpt =
         |seen: &Value| seen["attempts"][0]["exchange"]["request"]["excerpt"].as_str().unwrap().to_owned();
     assert!(excerpt(&seen).contains(r#""apiKey":"[masked]""#), "{}", excerpt(&seen));
-    assert!(excerpt(&client.get(&job).await.ok(200)).contains(SECRET), "for operators as the payload itself");
+    assert!(excerpt(&client.get(&job).await.ok(200)).contains(SECRET), "operators see it, as in the payload");
     let requeued = support.act(&format!("{job}/requeue")).await;
     requeued.ok(200);
     assert!(!requeued.text.contains(SECRET), "{}", requeued.text);
@@ -79,12 +79,12 @@ async fn nobody_but_operators_and_producers_reads_secrets(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_was_sent_is_masked_too_and_delivered_as_it_is(pool: PgPool) {
+async fn sent_data_is_masked_too_and_delivered_unmasked(pool: PgPool) {
     let server = Server::with_workers(pool).await;
     let client = server.operator();
     let app = an_app(&client, "Shop").await;
     let receiver = Receiver::answering(200).await;
-    let integration = a_marked_webhook(&client, &app, &receiver.url()).await;
+    let integration = a_masking_webhook(&client, &app, &receiver.url()).await;
     let record = json!({
         "app_id": app, "type": "record.updated", "record_type": "product", "record_id": "1", "attributes": a_payload(),
     });
@@ -100,13 +100,13 @@ async fn what_was_sent_is_masked_too_and_delivered_as_it_is(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_list_of_marked_fields_that_cannot_be_read_is_refused(pool: PgPool) {
+async fn an_invalid_list_of_masked_fields_is_refused(pool: PgPool) {
     let server = Server::start(pool).await;
     let client = server.operator();
     let app = an_app(&client, "Shop").await;
-    let id = a_marked_webhook(&client, &app, "http://127.0.0.1:9/").await;
-    for marked in [json!("email"), json!([1]), json!(["a..b"])] {
-        let changes = json!({"metadata": {"masked_fields": marked}});
+    let id = a_masking_webhook(&client, &app, "http://127.0.0.1:9/").await;
+    for masked in [json!("email"), json!([1]), json!(["a..b"])] {
+        let changes = json!({"metadata": {"masked_fields": masked}});
         let answer = client.patch(&format!("/integrations/{id}"), changes).await;
         assert_eq!(answer.pointers(422), ["/metadata/masked_fields"]);
     }

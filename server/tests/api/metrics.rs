@@ -1,4 +1,4 @@
-//! `/metrics`: readable, complete, explained, and of no cost to the queue.
+//! `/metrics`: valid, complete, documented, and without cost for the database.
 
 use crate::support::{Receiver, Server, a_webhook, an_app, an_event};
 use serde_json::json;
@@ -12,7 +12,7 @@ async fn scrape(server: &Server) -> String {
     response.text().await.unwrap()
 }
 
-/// The kind of each metric; panics at a line Prometheus would refuse.
+/// The kind of each metric; panics on a line Prometheus would refuse.
 fn kinds(text: &str) -> BTreeMap<&str, &str> {
     let mut kinds = BTreeMap::new();
     let (mut helped, mut series) = ("", BTreeSet::new());
@@ -23,8 +23,8 @@ fn kinds(text: &str) -> BTreeMap<&str, &str> {
         }
         if let Some(kind) = line.strip_prefix("# TYPE ") {
             let (name, kind) = kind.split_once(' ').unwrap();
-            assert_eq!(name, helped, "explained first");
-            assert!(kinds.insert(name, kind).is_none(), "{name} stands in two places");
+            assert_eq!(name, helped, "HELP comes before TYPE");
+            assert!(kinds.insert(name, kind).is_none(), "{name} is in two places");
             continue;
         }
         let (labelled, value) = line.rsplit_once(' ').unwrap();
@@ -37,7 +37,7 @@ fn kinds(text: &str) -> BTreeMap<&str, &str> {
             .iter()
             .find_map(|part| name.strip_suffix(part).filter(|of| kinds.get(of) == Some(&"histogram")));
         assert_eq!(of.unwrap_or(name), helped, "{line} is under another's name");
-        assert!(series.insert(labelled), "{labelled} stands twice");
+        assert!(series.insert(labelled), "{labelled} occurs twice");
     }
     for (name, kind) in &kinds {
         assert_eq!(name.ends_with("_total"), *kind == "counter", "{name} is a {kind}");
@@ -65,7 +65,7 @@ async fn until(server: &Server, holds: impl Fn(&str) -> bool) -> String {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn all_is_there_in_prometheus_text_and_explained_in_the_document(pool: PgPool) {
+async fn all_metrics_are_valid_and_documented(pool: PgPool) {
     let server = Server::with_workers(pool.clone()).await;
     let client = server.operator();
     let app = an_app(&client, "Shop").await;
@@ -101,38 +101,37 @@ async fn all_is_there_in_prometheus_text_and_explained_in_the_document(pool: PgP
     assert_eq!(value(&text, "headgate_job_wait_seconds_count"), 2.0);
     assert_eq!(value(&text, "headgate_count_drift_jobs"), 1.0);
     assert!(value(&text, "headgate_maintenance_runs_total{service=\"sample\"}") > 0.0);
-    assert!(!text.contains("Shop"), "customers choose names");
+    assert!(!text.contains("Shop"), "no names, which users choose");
 
-    // The document has a row for each, with its kind, and for nothing else. The pyramid is empty here.
+    // The document has a row for each metric, with its kind, and no others. The retry pyramid is empty here.
     let document = include_str!("../../METRICS.md");
-    let told: BTreeMap<&str, &str> = document
+    let documented: BTreeMap<&str, &str> = document
         .lines()
         .filter_map(|line| {
             let mut cells = line.strip_prefix("| `")?.split('|');
             Some((cells.next()?.trim().trim_end_matches('`').split('{').next()?, cells.next()?.trim()))
         })
         .collect();
-    let shown: BTreeMap<&str, &str> =
+    let exported: BTreeMap<&str, &str> =
         kinds.into_iter().chain([("headgate_retry_pyramid", "gauge")]).collect();
-    assert_eq!(told, shown);
+    assert_eq!(documented, exported);
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_hundred_scrapes_read_no_job(pool: PgPool) {
+async fn scrapes_do_not_query_jobs(pool: PgPool) {
     let server = Server::start(pool.clone()).await;
     until(&server, |text| text.contains("headgate_jobs{") && text.contains("headgate_leader_term")).await;
     let mut watcher = pool.acquire().await.unwrap();
-    // What the sampler and the rest of the maintenance read of it goes on beside; a scrape adds nothing of its own to that. So the measure
-    // is taken while nothing but scrapes happens: the maintenance is stopped by a lead that somebody else holds.
+    // Maintenance reads jobs all the time. So it is stopped by giving the leader's lease to somebody else, to measure scrapes alone.
     sqlx::query("update headgate.leader set holder = gen_random_uuid(), term = term + 1, expires_at = clock_timestamp() + interval '1 hour'")
         .execute(&mut *watcher)
         .await
         .unwrap();
-    let mut leads = server.state.maintenance.watch_leader();
-    leads.wait_for(|leads| !leads).await.unwrap();
+    let mut is_leader = server.state.maintenance.watch_leader();
+    is_leader.wait_for(|is_leader| !is_leader).await.unwrap();
     let read = "select seq_scan + coalesce(idx_scan, 0) + coalesce(seq_tup_read, 0) from pg_stat_user_tables
         where schemaname = 'headgate' and relname = 'jobs'";
-    // What ended connections and idle ones had still to tell arrives before the count.
+    // Flushes statistics that are still pending before the count.
     sqlx::query("select pg_stat_force_next_flush()").execute(&mut *watcher).await.unwrap();
     let before: i64 = sqlx::query_scalar(read).fetch_one(&mut *watcher).await.unwrap();
     for _ in 0..100 {
@@ -144,7 +143,7 @@ async fn a_hundred_scrapes_read_no_job(pool: PgPool) {
 }
 
 #[tokio::test]
-async fn a_process_without_a_database_is_still_measured() {
+async fn metrics_work_without_a_database() {
     let nowhere =
         sqlx::postgres::PgPoolOptions::new().connect_lazy("postgres://nobody@127.0.0.1:1/x").unwrap();
     let server = Server::start(nowhere).await;

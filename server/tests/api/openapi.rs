@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use sqlx::PgPool;
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn the_document_names_the_address_it_is_served_at(pool: PgPool) {
+async fn the_document_names_the_url_it_is_served_at(pool: PgPool) {
     for (base, url) in [("", "/api/v1"), ("/gate", "/gate/api/v1")] {
         let server = Server::below(pool.clone(), base).await;
         let document = server.anonymous().request(Method::GET, &format!("{base}/api/openapi.json"));
@@ -12,8 +12,8 @@ async fn the_document_names_the_address_it_is_served_at(pool: PgPool) {
     }
 }
 
-/// Every call of the contract that exists so far.
-const CONTRACT: &[(&str, &str)] = &[
+/// Every operation of the API.
+const OPERATIONS: &[(&str, &str)] = &[
     ("get", "/apps"),
     ("post", "/apps"),
     ("get", "/apps/{id}"),
@@ -109,7 +109,7 @@ fn document() -> Value {
 }
 
 #[test]
-fn the_document_holds_the_contract_and_nothing_beside_it() {
+fn the_document_has_exactly_the_expected_operations() {
     let document = document();
     let mut found: Vec<(String, String)> = Vec::new();
     for (path, item) in document["paths"].as_object().unwrap() {
@@ -118,14 +118,14 @@ fn the_document_holds_the_contract_and_nothing_beside_it() {
         }
     }
     found.sort();
-    let mut wanted: Vec<(String, String)> =
-        CONTRACT.iter().map(|(method, path)| ((*method).to_owned(), (*path).to_owned())).collect();
-    wanted.sort();
-    assert_eq!(found, wanted);
+    let mut expected: Vec<(String, String)> =
+        OPERATIONS.iter().map(|(method, path)| ((*method).to_owned(), (*path).to_owned())).collect();
+    expected.sort();
+    assert_eq!(found, expected);
 }
 
 #[test]
-fn every_operation_says_what_a_reader_needs() {
+fn every_operation_is_documented() {
     let document = document();
     assert!(document["openapi"].as_str().unwrap().starts_with("3.1"));
     let tags: Vec<&str> =
@@ -157,7 +157,7 @@ fn every_operation_says_what_a_reader_needs() {
                 "/stats/integrations",
                 "/integrations/{id}/rate-limit-use",
             ];
-            // A page of jobs among what else is known of the thing.
+            // It contains a page of jobs.
             let holds_a_page = is_list || path == "/records/trail";
             assert_eq!(holds_a_page && !one_page.contains(&path.as_str()), is_paged, "{at}");
         }
@@ -180,7 +180,7 @@ fn a_payload_is_any_json_value() {
 }
 
 #[test]
-fn every_reference_leads_somewhere() {
+fn every_reference_resolves() {
     fn walk(value: &Value, schemas: &serde_json::Map<String, Value>) {
         match value {
             Value::Object(fields) => {
@@ -200,7 +200,7 @@ fn every_reference_leads_somewhere() {
 }
 
 #[test]
-fn the_limits_of_the_contract_are_in_the_schemas() {
+fn limits_are_in_the_schemas() {
     let document = document();
     let schemas = &document["components"]["schemas"];
     for (schema, field, limits) in [
@@ -260,7 +260,7 @@ fn the_limits_of_the_contract_are_in_the_schemas() {
         );
     }
     assert!(schemas["JobFilter"]["properties"]["record_id"].get("maxLength").is_none());
-    // What cannot be null does not say it can.
+    // Fields that cannot be null are not nullable.
     assert_eq!(schemas["IntegrationChanges"]["properties"]["name"]["type"], "string");
     assert!(schemas["IntegrationChanges"].get("required").is_none());
 }
@@ -296,7 +296,7 @@ fn every_answer_is_described_and_every_refusal_is_a_problem() {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn the_examples_do_what_they_show(pool: PgPool) {
+async fn the_examples_work_as_shown(pool: PgPool) {
     let server = Server::start(pool).await;
     let client = server.operator();
     let document = document();
@@ -314,8 +314,9 @@ async fn the_examples_do_what_they_show(pool: PgPool) {
         let operation = &document["paths"][path]["post"];
         let example = &operation["requestBody"]["content"][kind]["example"];
         let body = ids.iter().fold(example.to_string(), |text, (shown, made)| text.replace(shown, made));
-        let of_the_last = ids.last().map_or_else(|| path.to_owned(), |(_, made)| path.replace("{id}", made));
-        let answer = client.send(&of_the_last, Some(kind), body).await.ok(status);
+        let concrete_path =
+            ids.last().map_or_else(|| path.to_owned(), |(_, made)| path.replace("{id}", made));
+        let answer = client.send(&concrete_path, Some(kind), body).await.ok(status);
         let shown = &operation["responses"][status.to_string()]["content"]["application/json"]["example"];
         let names = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
         assert_eq!(names(&answer), names(shown), "{path}");
@@ -330,7 +331,7 @@ async fn the_examples_do_what_they_show(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn document_and_page_are_served_from_the_binary(pool: PgPool) {
+async fn document_and_swagger_ui_are_served_from_the_binary(pool: PgPool) {
     let server = Server::start(pool).await;
     let client = server.anonymous();
     let get = async |path: &str| Answer::of(client.request(Method::GET, path)).await;
@@ -361,14 +362,14 @@ async fn document_and_page_are_served_from_the_binary(pool: PgPool) {
     get("/api/docs/nonsense.js").await.problem(404);
 }
 
-/// Without reading the body as text.
+/// Does not read the body as text.
 async fn get_bytes(client: &crate::support::Client, path: &str) -> Answer {
     let response = client.request(Method::GET, path).send().await.unwrap();
     Answer { status: response.status().as_u16(), headers: response.headers().clone(), text: String::new() }
 }
 
 #[test]
-fn each_answer_of_a_bulk_action_is_one_of_its_forms_alone() {
+fn the_answers_of_bulk_actions_are_distinguishable() {
     let document = document();
     for (path, status) in [("/jobs/bulk", "200"), ("/dead-letters/bulk", "200")] {
         let content = &document["paths"][path]["post"]["responses"][status]["content"];
@@ -380,7 +381,7 @@ fn each_answer_of_a_bulk_action_is_one_of_its_forms_alone() {
                 &document["components"]["schemas"][name]["required"]
             })
             .collect();
-        // Each asks for something that the other has not.
+        // Each requires a field that the other does not have.
         assert_eq!(required.len(), 2, "{path}");
         let has = |required: &Value, name: &str| required.as_array().unwrap().contains(&json!(name));
         assert!(has(required[0], "breakdown") && !has(required[1], "breakdown"), "{path}");
@@ -391,7 +392,7 @@ fn each_answer_of_a_bulk_action_is_one_of_its_forms_alone() {
 }
 
 #[test]
-fn the_document_says_what_a_client_acts_upon() {
+fn headers_and_parameters_are_documented() {
     let document = document();
     let of = |method: &str, path: &str| document["paths"][path][method].clone();
     let header = |operation: &Value, status: &str, name: &str| {
@@ -418,10 +419,13 @@ fn the_document_says_what_a_client_acts_upon() {
         let parameters = of("get", path)["parameters"].as_array().cloned().unwrap();
         parameters.into_iter().find(|p| p["name"] == name).unwrap()
     };
-    for (path, beside) in [("/jobs", "status=processing"), ("/dead-letters", "app_id")] {
+    for (path, companion) in [("/jobs", "status=processing"), ("/dead-letters", "app_id")] {
         for name in ["attempt_min", "worker_id", "payload"] {
-            let says = parameter(path, name)["description"].as_str().unwrap().to_owned();
-            assert!(says.contains("needs another filter with it") && says.contains(beside), "{says}");
+            let description = parameter(path, name)["description"].as_str().unwrap().to_owned();
+            assert!(
+                description.contains("needs another filter with it") && description.contains(companion),
+                "{description}"
+            );
         }
     }
     let payload = &parameter("/jobs", "payload")["schema"];

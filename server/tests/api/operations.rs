@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use sqlx::PgPool;
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn more_than_a_hundred_are_held_and_can_be_withdrawn(pool: PgPool) {
+async fn an_operation_on_more_than_a_hundred_is_held_and_can_be_withdrawn(pool: PgPool) {
     let server = Server::start(pool).await;
     let client = server.operator();
     let app = an_app(&client, "Shop").await;

@@ -1,4 +1,4 @@
-//! Jobs that a program does itself, as the API sees them: their lane, how far they are, and what came of them.
+//! Jobs that a program of its own runs, as the API shows them: lane, progress, result.
 
 use crate::support::Server;
 use model::job::JobStatus;
@@ -17,7 +17,7 @@ impl Job for Export {
     const JOB_TYPE: &'static str = "export";
 }
 
-/// Half-way it waits.
+/// Waits half-way.
 struct Exporter(Arc<Notify>);
 impl JobHandler<Export> for Exporter {
     type Output = serde_json::Value;
@@ -29,12 +29,12 @@ impl JobHandler<Export> for Exporter {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_running_job_says_how_far_it_is_and_a_completed_one_what_it_made(pool: PgPool) {
+async fn running_jobs_show_progress_and_completed_ones_their_result(pool: PgPool) {
     let server = Server::start(pool.clone()).await;
     let client = server.operator();
     let go_on = Arc::new(Notify::new());
     let kit = TestKit::open(&pool).await.unwrap().handle(Exporter(Arc::clone(&go_on)));
-    // Another program makes the job, by the API.
+    // Another program creates the job, by the API.
     let lane = kit.client().integration_id();
     let body = json!({"integration_id": lane, "job_type": "export", "payload": {"rows": 1_000}});
     let made = client.post("/jobs", body).await.ok(201);
@@ -65,7 +65,7 @@ async fn a_running_job_says_how_far_it_is_and_a_completed_one_what_it_made(pool:
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn operators_change_a_programs_lane_and_its_jobs_go_on(pool: PgPool) {
+async fn operators_can_change_a_programs_lane(pool: PgPool) {
     let server = Server::start(pool.clone()).await;
     let client = server.operator();
     let go_on = Arc::new(Notify::new());

@@ -6,14 +6,14 @@ use sqlx::PgPool;
 use std::collections::HashSet;
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn every_item_comes_once_also_when_all_are_of_one_moment(pool: PgPool) {
+async fn every_item_appears_once_even_if_all_have_the_same_time(pool: PgPool) {
     let server = Server::start(pool.clone()).await;
     let client = server.operator();
     let app = an_app(&client, "Shop").await;
     let integration = an_external(&client, &app).await;
     let job = json!({"integration_id": integration, "job_type": "export"});
     client.post("/jobs", Value::Array(vec![job; 25])).await.ok(201);
-    // At once: maintenance looks for jobs without an entry.
+    // In one statement, because maintenance looks for jobs without an entry in `ready`.
     let moved = "with moved as (update headgate.jobs set created_at = '2026-01-01T00:00:00Z')
         update headgate.ready set created_at = '2026-01-01T00:00:00Z'";
     sqlx::query(moved).execute(&pool).await.unwrap();
@@ -35,7 +35,7 @@ async fn every_item_comes_once_also_when_all_are_of_one_moment(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_is_made_meanwhile_disturbs_no_page(pool: PgPool) {
+async fn new_items_do_not_disturb_pages(pool: PgPool) {
     let server = Server::start(pool).await;
     let client = server.operator();
     for n in 0..4 {
@@ -56,7 +56,7 @@ async fn what_is_made_meanwhile_disturbs_no_page(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn broken_cursors_and_limits_name_themselves(pool: PgPool) {
+async fn invalid_cursors_and_limits_are_refused(pool: PgPool) {
     let server = Server::start(pool).await;
     let client = server.operator();
     for list in [
@@ -91,7 +91,7 @@ async fn broken_cursors_and_limits_name_themselves(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_page_of_large_payloads_ends_early_and_leads_on(pool: PgPool) {
+async fn a_page_of_large_payloads_ends_early_with_a_cursor(pool: PgPool) {
     let server = Server::start(pool).await;
     let client = server.operator();
     let app = an_app(&client, "Shop").await;
@@ -110,7 +110,7 @@ async fn a_page_of_large_payloads_ends_early_and_leads_on(pool: PgPool) {
         assert_eq!(first + last["items"].as_array().unwrap().len(), 12, "{list}");
         assert_eq!(last["next_cursor"], Value::Null, "{list}");
     }
-    // Pages that list jobs show none of it.
+    // The console's list of jobs does not read payloads.
     let ada = server.person("ada", Role::Operator).await;
     let shown = Answer::of(ada.request(Method::GET, "/console/jobs?query=&is_counted=false")).await;
     assert_eq!(shown.ok(200)["page"]["items"].as_array().unwrap().len(), 12);

@@ -1,18 +1,18 @@
-//! What the database breaks off in favour of another transaction is made again: nobody who steers answers for the workers' haste. Who gave way
-//! every time, or waited too long, is told to come back.
+//! Transactions that the database aborts in favour of others are retried, so that calls do not fail because of busy workers. A call that loses every
+//! time, or waits too long for a lock, is 503.
 
 use crate::support::{Client, Server, a_job, a_webhook, an_app, an_event};
 use reqwest::Method;
 use serde_json::json;
 use sqlx::PgPool;
 
-/// Lets the next writes of a table lose so many times.
-async fn let_lose(pool: &PgPool, table: &str, moment: &str, times: i64) {
-    let_fail(pool, table, moment, times, "40P01").await;
+/// The next writes to a table fail as deadlocks, this many times.
+async fn cause_deadlocks(pool: &PgPool, table: &str, moment: &str, times: i64) {
+    cause_failures(pool, table, moment, times, "40P01").await;
 }
 
-/// Lets the next writes of a table fail so many times.
-async fn let_fail(pool: &PgPool, table: &str, moment: &str, times: i64, code: &str) {
+/// The next writes to a table fail with this code, this many times.
+async fn cause_failures(pool: &PgPool, table: &str, moment: &str, times: i64, code: &str) {
     sqlx::raw_sql(sqlx::AssertSqlSafe(format!(
         "drop sequence if exists public.tries cascade;
          drop function if exists public.lose() cascade;
@@ -48,7 +48,7 @@ async fn a_dead_letter(pool: &PgPool, client: &Client, integration: &str) -> Str
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn whoever_steers_does_not_see_a_deadlock(pool: PgPool) {
+async fn deadlocks_are_retried(pool: PgPool) {
     let server = Server::start(pool.clone()).await;
     let client = server.operator();
     let app = an_app(&client, "Shop").await;
@@ -74,7 +74,7 @@ async fn whoever_steers_does_not_see_a_deadlock(pool: PgPool) {
         ("apps", "delete", Method::DELETE, format!("{of_app}?cancel_jobs=true"), None, 204),
     ];
     for (table, moment, method, path, body, status) in steps {
-        let_lose(&pool, table, moment, 3).await;
+        cause_deadlocks(&pool, table, moment, 3).await;
         let answer = client.call(method.clone(), &path, body).await;
         assert_eq!(answer.status, status, "{method} {path}: {}", answer.text);
         let tries: i64 =
@@ -84,7 +84,7 @@ async fn whoever_steers_does_not_see_a_deadlock(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn who_gives_way_every_time_or_waits_too_long_is_told_to_come_back(pool: PgPool) {
+async fn repeated_conflicts_and_lock_timeouts_are_503(pool: PgPool) {
     let server = Server::start(pool.clone()).await;
     let client = server.operator();
     let keyed = client.clone().with("idempotency-key", "k");
@@ -93,7 +93,7 @@ async fn who_gives_way_every_time_or_waits_too_long_is_told_to_come_back(pool: P
     let job = a_job(&client, &integration).await;
     let new = json!({"integration_id": integration, "job_type": "export"});
     let of_integration = format!("/integrations/{integration}");
-    // A wait for a lock, a serialisation failure, a deadlock.
+    // Lock timeout, serialisation failure, deadlock.
     let codes = ["55P03", "40001", "40P01"];
     for (client, table, moment, method, path, body) in [
         (&client, "jobs", "insert", Method::POST, "/jobs".to_owned(), Some(new.clone())),
@@ -119,15 +119,15 @@ async fn who_gives_way_every_time_or_waits_too_long_is_told_to_come_back(pool: P
             None,
         ),
     ] {
-        // Events that lose are taken in again, and apart from others.
+        // Accepting events has retries of its own, so one code is enough.
         for code in codes.iter().take(if path == "/events" { 1 } else { codes.len() }) {
-            let_fail(&pool, table, moment, i64::MAX, code).await;
+            cause_failures(&pool, table, moment, i64::MAX, code).await;
             let answer = client.call(method.clone(), &path, body.clone()).await;
-            let told = answer.problem(503);
-            assert_eq!(told["type"], "urn:headgate:problem:held", "{code} {method} {path}");
+            let problem = answer.problem(503);
+            assert_eq!(problem["type"], "urn:headgate:problem:held", "{code} {method} {path}");
             assert_eq!(answer.header("retry-after"), "1");
         }
-        let_fail(&pool, table, moment, 0, "55P03").await;
+        cause_failures(&pool, table, moment, 0, "55P03").await;
     }
     assert_eq!(client.act(&format!("/jobs/{job}/cancel")).await.ok(200)["status"], "cancelled");
 }

@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use sqlx::PgPool;
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_record_knows_what_each_integration_has_of_it(pool: PgPool) {
+async fn a_record_shows_the_sent_state_of_each_integration(pool: PgPool) {
     let server = Server::start(pool).await;
     let client = server.operator();
     let app = an_app(&client, "Shop").await;
@@ -20,7 +20,7 @@ async fn a_record_knows_what_each_integration_has_of_it(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn the_catalog_is_paged_in_the_order_of_its_keys(pool: PgPool) {
+async fn records_are_paged_in_order_of_their_ids(pool: PgPool) {
     let server = Server::start(pool).await;
     let client = server.operator();
     let app = an_app(&client, "Shop").await;

@@ -1,4 +1,4 @@
-//! `HEADGATE_DATABASE_READ_URL`: lists come from there and nothing else does, and how far they are behind is told.
+//! `HEADGATE_DATABASE_READ_URL`: only lists are read from it, and its lag is reported.
 
 use crate::support::{Answer, Client, Server, a_webhook, an_app, an_event};
 use model::actor::Role;
@@ -7,18 +7,18 @@ use serde_json::{Value, json};
 use server::replica::Lag;
 use sqlx::{PgPool, postgres::PgConnectOptions};
 
-/// A replica that has heard nothing since the schema was made.
-async fn one_that_stands_still(pool: &PgPool) -> PgPool {
+/// A replica that has received nothing since the schema was created.
+async fn a_stale_replica(pool: &PgPool) -> PgPool {
     let options = pool.connect_options();
     let name = format!("headgate_replica_{}", uuid::Uuid::now_v7().simple());
-    let made = format!("create database \"{name}\"");
-    sqlx::raw_sql(sqlx::AssertSqlSafe(made)).execute(pool).await.unwrap();
+    let create = format!("create database \"{name}\"");
+    sqlx::raw_sql(sqlx::AssertSqlSafe(create)).execute(pool).await.unwrap();
     let replica = PgPool::connect_with(PgConnectOptions::clone(&options).database(&name)).await.unwrap();
     queue::migrate::run(&replica).await.unwrap();
     replica
 }
 
-async fn drop_it(pool: &PgPool, replica: PgPool) {
+async fn drop_replica(pool: &PgPool, replica: PgPool) {
     let name = replica.connect_options().get_database().unwrap().to_owned();
     replica.close().await;
     let gone = format!("drop database \"{name}\" with (force)");
@@ -27,7 +27,7 @@ async fn drop_it(pool: &PgPool, replica: PgPool) {
 
 const CAUSE: &str = "00000000000000aa";
 
-/// A group that an integration's job is of.
+/// Creates a failure group with a job of the integration.
 async fn a_failure(pool: &PgPool, integration: &str) {
     sqlx::query(
         "with own as (
@@ -53,8 +53,8 @@ async fn items(client: &Client, path: &str) -> Vec<Value> {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn lists_are_read_from_the_replica_and_what_is_named_from_the_database(pool: PgPool) {
-    let replica = one_that_stands_still(&pool).await;
+async fn lists_are_read_from_the_replica_and_single_objects_from_the_primary(pool: PgPool) {
+    let replica = a_stale_replica(&pool).await;
     let behind = Server::with_replica(pool.clone(), replica.clone()).await;
     let client = behind.operator();
     let app = an_app(&client, "Acme").await;
@@ -86,9 +86,9 @@ async fn lists_are_read_from_the_replica_and_what_is_named_from_the_database(poo
         "/failures",
     ];
     for list in lists {
-        assert_eq!(items(&client, list).await, [] as [Value; 0], "{list} is not the replica's");
+        assert_eq!(items(&client, list).await, [] as [Value; 0], "{list} is not read from the replica");
     }
-    // Of what it has of an integration it knows nothing either.
+    // Lists of an integration that the replica does not have are 404.
     client.get(&format!("/integrations/{shop}/sent")).await.problem(404);
     client.get(&format!("/integrations/{shop}/breaker/flips")).await.problem(404);
     let line: uuid::Uuid =
@@ -112,18 +112,18 @@ async fn lists_are_read_from_the_replica_and_what_is_named_from_the_database(poo
         assert!(!items(&client, list).await.is_empty(), "{list}");
     }
     drop((behind, up_to_date));
-    drop_it(&pool, replica).await;
+    drop_replica(&pool, replica).await;
 }
 
-/// Writes a snapshot of that moment, as replication would.
+/// Writes a snapshot with this time, as replication would.
 async fn replicate(replica: &PgPool, moment: &'static str) {
     let written = format!("insert into headgate.live_snapshots (at, body) values ({moment}, '{{}}')");
     sqlx::raw_sql(sqlx::AssertSqlSafe(written)).execute(replica).await.unwrap();
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn how_far_lists_are_behind_is_told_wherever_somebody_looks(pool: PgPool) {
-    let replica = one_that_stands_still(&pool).await;
+async fn the_replicas_lag_is_reported_everywhere(pool: PgPool) {
+    let replica = a_stale_replica(&pool).await;
     let server = Server::with_replica(pool.clone(), replica.clone()).await;
     let mut lag = server.state.replica.as_ref().unwrap().watch_lag();
     lag.wait_for(|lag| *lag == Lag::Unknown).await.unwrap();
@@ -137,8 +137,9 @@ async fn how_far_lists_are_behind_is_told_wherever_somebody_looks(pool: PgPool) 
     assert!(behind.header("x-lists-behind-seconds").parse::<i64>().unwrap() >= 50);
     assert!(readyz().await["checks"]["replica"]["detail"].as_str().unwrap().contains("s behind"));
     let metrics = at_root(&server.anonymous(), "/metrics").await.text;
-    let told = metrics.lines().find_map(|line| line.strip_prefix("headgate_replica_lag_seconds ")).unwrap();
-    assert!(told.parse::<f64>().unwrap() >= 50.0, "{told}");
+    let reported =
+        metrics.lines().find_map(|line| line.strip_prefix("headgate_replica_lag_seconds ")).unwrap();
+    assert!(reported.parse::<f64>().unwrap() >= 50.0, "{reported}");
     let person = server.person("ada", Role::Operator).await;
     let page = at_root(&person, "/jobs").await.text;
     assert!(page.contains("Lists are ") && page.contains(" behind"), "{page}");
@@ -150,5 +151,5 @@ async fn how_far_lists_are_behind_is_told_wherever_somebody_looks(pool: PgPool) 
     let page = at_root(&person, "/jobs").await.text;
     assert!(!page.contains("Lists are "));
     drop(server);
-    drop_it(&pool, replica).await;
+    drop_replica(&pool, replica).await;
 }

@@ -4,7 +4,7 @@ use serde_json::json;
 use sqlx::PgPool;
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_resync_is_started_seen_and_cancelled(pool: PgPool) {
+async fn a_resync_is_started_read_paused_resumed_and_cancelled(pool: PgPool) {
     let server = Server::start(pool).await;
     let client = server.operator();
     let app = an_app(&client, "Shop").await;
@@ -29,7 +29,7 @@ async fn a_resync_is_started_seen_and_cancelled(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_portal_resyncs_its_own_app_and_every_record_goes_out_whole(pool: PgPool) {
+async fn a_portal_resyncs_its_own_app_with_full_records(pool: PgPool) {
     let server = Server::with_workers(pool).await;
     let client = server.operator();
     let (own, foreign) = (an_app(&client, "Own").await, an_app(&client, "Foreign").await);
@@ -50,7 +50,7 @@ async fn a_portal_resyncs_its_own_app_and_every_record_goes_out_whole(pool: PgPo
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn faults_of_a_resync_are_named(pool: PgPool) {
+async fn faults_of_a_resync_have_pointers(pool: PgPool) {
     let server = Server::start(pool).await;
     let client = server.operator();
     let app = an_app(&client, "Shop").await;

@@ -3,7 +3,7 @@ use serde_json::json;
 use sqlx::PgPool;
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_is_kept_is_told_with_its_room_and_its_time(pool: PgPool) {
+async fn retention_lists_sizes_and_times(pool: PgPool) {
     let server = Server::start(pool).await;
     let retention = server.operator().get("/retention").await.ok(200);
     let kept = retention["kept"].as_array().unwrap();

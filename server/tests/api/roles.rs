@@ -1,4 +1,4 @@
-//! Every route × every role × own, foreign and unknown things; the routes come from the OpenAPI document, so that none is left out.
+//! Every route × every role × own, foreign and unknown objects. The routes come from the OpenAPI document, so that none is forgotten.
 
 use crate::support::{Answer, Client, Receiver, Server, a_job, a_webhook, an_app, an_event};
 use model::actor::Role::{self, Auditor, Operator, Portal, Producer, Support, Worker};
@@ -8,10 +8,10 @@ use sqlx::PgPool;
 
 const UNKNOWN: &str = "01890a5d-ac96-774b-bcce-b302099a8057";
 
-/// Who may call what: the contract's roles, written out once more so that a change of the rules is noticed here.
+/// The roles that may call an operation, written out here so that a change of the rules is noticed.
 fn allowed(method: &str, path: &str) -> &'static [Role] {
     const READERS: &[Role] = &[Operator, Support, Auditor, Portal];
-    const STEERERS: &[Role] = &[Operator, Support];
+    const OPERATORS_AND_SUPPORT: &[Role] = &[Operator, Support];
     match (method, path) {
         (
             "get",
@@ -40,9 +40,11 @@ fn allowed(method: &str, path: &str) -> &'static [Role] {
             | "/jobs/{id}/cancel"
             | "/dead-letters/{id}/requeue"
             | "/dead-letters/{id}/restore",
-        ) => STEERERS,
-        ("post" | "patch" | "delete", "/saved-views" | "/saved-views/{id}") => STEERERS,
-        ("post", _) if path.starts_with("/operations/") || path.starts_with("/failures/") => STEERERS,
+        ) => OPERATORS_AND_SUPPORT,
+        ("post" | "patch" | "delete", "/saved-views" | "/saved-views/{id}") => OPERATORS_AND_SUPPORT,
+        ("post", _) if path.starts_with("/operations/") || path.starts_with("/failures/") => {
+            OPERATORS_AND_SUPPORT
+        }
         _ => &[Operator],
     }
 }
@@ -58,7 +60,7 @@ fn operations() -> Vec<(String, String)> {
         .collect()
 }
 
-/// The status alone: a stream has no end.
+/// Only the status, because a stream has no end.
 async fn status(client: &Client, method: &str, path: &str) -> u16 {
     let method: Method = method.to_uppercase().parse().unwrap();
     let mut request = client.request(method.clone(), &format!("/api/v1{path}"));
@@ -69,7 +71,7 @@ async fn status(client: &Client, method: &str, path: &str) -> u16 {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn each_role_may_call_what_is_its_own_and_nothing_else(pool: PgPool) {
+async fn each_role_may_call_exactly_its_operations(pool: PgPool) {
     let server = Server::start(pool).await;
     let app = an_app(&server.operator(), "Own").await;
     let mut clients = vec![(None, server.anonymous())];
@@ -101,8 +103,8 @@ async fn each_role_may_call_what_is_its_own_and_nothing_else(pool: PgPool) {
     }
 }
 
-/// One thing of each kind an app has.
-struct Things {
+/// One object of each kind an app has.
+struct Objects {
     app: String,
     integration: String,
     job: String,
@@ -110,7 +112,7 @@ struct Things {
     resync: String,
 }
 
-async fn things(server: &Server, name: &str, rejected_before: u64) -> Things {
+async fn objects(server: &Server, name: &str, rejected_before: u64) -> Objects {
     let client = server.operator();
     let app = an_app(&client, name).await;
     let receiver = Receiver::answering(400).await;
@@ -121,7 +123,7 @@ async fn things(server: &Server, name: &str, rejected_before: u64) -> Things {
     let letters = client.get(&format!("/dead-letters?app_id={app}")).await.ok(200);
     let resync = client.act(&format!("/integrations/{integration}/resync")).await.ok(202);
     let text = |value: &Value| value.as_str().unwrap().to_owned();
-    Things {
+    Objects {
         job: a_job(&client, &integration).await,
         dead_letter: text(&letters["items"][0]["id"]),
         resync: text(&resync["resync_id"]),
@@ -130,7 +132,7 @@ async fn things(server: &Server, name: &str, rejected_before: u64) -> Things {
     }
 }
 
-impl Things {
+impl Objects {
     fn path(&self, path: &str) -> Option<String> {
         let id = match path.trim_start_matches('/').split('/').next().unwrap() {
             "apps" => &self.app,
@@ -147,12 +149,12 @@ impl Things {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_portal_sees_its_own_app_and_of_others_not_even_that_they_exist(pool: PgPool) {
+async fn a_portal_sees_only_its_own_app(pool: PgPool) {
     let server = Server::with_workers(pool).await;
-    let own = things(&server, "Own", 0).await;
-    let foreign = things(&server, "Foreign", 1).await;
+    let own = objects(&server, "Own", 0).await;
+    let foreign = objects(&server, "Foreign", 1).await;
     let portal = server.key(Portal, Some(&own.app)).await;
-    let mut looked_at = 0;
+    let mut checked = 0;
     for (method, path) in operations() {
         let is_json = !matches!(path.as_str(), "/live" | "/dead-letters/export");
         if method != "get" || !is_json || !allowed(&method, &path).contains(&Portal) {
@@ -178,10 +180,10 @@ async fn a_portal_sees_its_own_app_and_of_others_not_even_that_they_exist(pool: 
             .replace("{record_id}", "1");
         let (foreign, unknown) = (portal.get(&foreign).await, portal.get(&unknown).await);
         assert_eq!(foreign.problem(404), unknown.problem(404), "{path}");
-        looked_at += 1;
+        checked += 1;
     }
-    assert!(looked_at >= 8, "only {looked_at} routes with an id");
-    // Filters and cursors lead nowhere else.
+    assert!(checked >= 8, "only {checked} routes with an id");
+    // Filters and cursors do not lead to other apps.
     for filter in [
         format!("app_id={}", foreign.app),
         format!("integration_id={}", foreign.integration),
@@ -201,9 +203,9 @@ async fn a_portal_sees_its_own_app_and_of_others_not_even_that_they_exist(pool: 
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_portal_is_told_nothing_of_who_runs_the_deployment(pool: PgPool) {
+async fn a_portal_sees_no_internals_of_the_deployment(pool: PgPool) {
     let server = Server::with_workers(pool).await;
-    let own = things(&server, "Own", 0).await;
+    let own = objects(&server, "Own", 0).await;
     let (client, eve) = (server.operator(), server.person("eve", Operator).await);
     let integration = format!("/integrations/{}", own.integration);
     eve.patch(
@@ -217,9 +219,9 @@ async fn a_portal_is_told_nothing_of_who_runs_the_deployment(pool: PgPool) {
     let letter = client.get(&format!("/dead-letters/{}", own.dead_letter)).await.ok(200);
     let worker = letter["attempts"][0]["worker_id"].as_str().unwrap();
 
-    let inside =
+    let internals =
         ["eve@example.test", "HEADGATE_ADMIN_API_KEY", "of-the-platform", "kept-by-the-platform", worker];
-    let mut told = Vec::new();
+    let mut seen = Vec::new();
     let portal = server.key(Portal, Some(&own.app)).await;
     for (method, path) in operations() {
         if method != "get" || path == "/live" || !allowed(&method, &path).contains(&Portal) {
@@ -230,17 +232,17 @@ async fn a_portal_is_told_nothing_of_who_runs_the_deployment(pool: PgPool) {
             _ if path.contains('{') => own.path(&path).unwrap_or(path),
             _ => path,
         };
-        let (to_operators, to_customers) = (client.get(&path).await, portal.get(&path).await);
-        assert_eq!(to_operators.status, to_customers.status, "{path}");
-        for word in inside {
-            assert!(!to_customers.text.contains(word), "{path} tells {word}: {}", to_customers.text);
-            if to_operators.text.contains(word) {
-                told.push(word);
+        let (for_operator, for_portal) = (client.get(&path).await, portal.get(&path).await);
+        assert_eq!(for_operator.status, for_portal.status, "{path}");
+        for word in internals {
+            assert!(!for_portal.text.contains(word), "{path} shows {word}: {}", for_portal.text);
+            if for_operator.text.contains(word) {
+                seen.push(word);
             }
         }
     }
-    for word in inside {
-        assert!(told.contains(&word), "{word} is told to nobody");
+    for word in internals {
+        assert!(seen.contains(&word), "{word} is shown to nobody");
     }
     for role in [Support, Auditor] {
         let shown = server.key(role, None).await.get(&integration).await.ok(200);
@@ -253,7 +255,7 @@ async fn a_portal_is_told_nothing_of_who_runs_the_deployment(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn bulk_actions_of_a_role_without_purge_do_not_purge(pool: PgPool) {
+async fn a_role_without_purge_cannot_purge_in_bulk(pool: PgPool) {
     let server = Server::start(pool).await;
     let support = server.key(Support, None).await;
     let purge = json!({"action": "purge", "filter": {"status": "failed"}});

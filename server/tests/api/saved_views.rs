@@ -1,4 +1,4 @@
-//! Saved views: private ones are their owner's alone, shared ones are changed by owner and operators.
+//! Saved views: private ones are visible to their owner only, shared ones are changed by owner and operators.
 
 use crate::support::{Client, Server};
 use model::actor::Role;
@@ -15,7 +15,7 @@ fn path(view: &Value) -> String {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_private_view_is_its_owners_alone(pool: PgPool) {
+async fn a_private_view_is_visible_to_its_owner_only(pool: PgPool) {
     let server = Server::start(pool).await;
     let (ada, ben) = (server.person("ada", Role::Support).await, server.person("ben", Role::Operator).await);
     let new = json!({"name": "Mine", "query": "status=failed&error=503", "is_pinned": true});
@@ -24,9 +24,9 @@ async fn a_private_view_is_its_owners_alone(pool: PgPool) {
         (&mine["is_own"], &mine["is_shared"], &mine["is_pinned"]),
         (&json!(true), &json!(false), &json!(true))
     );
-    assert_eq!(mine["count"], Value::Null, "not known yet is no nought");
+    assert_eq!(mine["count"], Value::Null, "unknown is not 0");
     assert_eq!(names(&ada).await, ["Mine"]);
-    // Not even an operator learns that it is there.
+    // Not even an operator learns that it exists.
     for other in [&ben, &server.operator()] {
         assert!(names(other).await.is_empty());
         other.patch(&path(&mine), json!({"name": "Yours"})).await.problem(404);
@@ -34,7 +34,6 @@ async fn a_private_view_is_its_owners_alone(pool: PgPool) {
         other.delete(&path(&mine)).await.problem(404);
     }
     ben.patch(&path(&mine), json!({"is_pinned": true})).await.problem(404);
-    // Nor does the feed of the audit log hold it back: that is what it is for.
     ada.patch(&path(&mine), json!({"is_shared": true})).await.ok(200);
     assert_eq!(names(&ben).await, ["Mine"]);
 }
@@ -49,7 +48,7 @@ async fn a_shared_view_is_changed_by_its_owner_and_by_operators(pool: PgPool) {
     let ours = ada.post("/saved-views", new).await.ok(201);
     ben.patch(&path(&ours), json!({"name": "Ben's"})).await.problem(403);
     ben.delete(&path(&ours)).await.problem(403);
-    // A pin is one's own.
+    // Pins are personal.
     let pinned = ben.patch(&path(&ours), json!({"is_pinned": true})).await.ok(200);
     assert_eq!((&pinned["is_pinned"], &pinned["owner_name"]), (&json!(true), &json!("ada")));
     assert_eq!(ada.get("/saved-views").await.ok(200)["items"][0]["is_pinned"], false);
@@ -72,12 +71,12 @@ async fn a_shared_view_is_changed_by_its_owner_and_by_operators(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_is_wrong_is_named_with_what_helps(pool: PgPool) {
+async fn invalid_views_are_refused_with_an_explanation(pool: PgPool) {
     let server = Server::start(pool).await;
     let ada = server.person("ada", Role::Support).await;
     let save = async |client: &Client, body: Value| client.post("/saved-views", body).await;
     let view = |name: &str, query: &str| json!({"name": name, "query": query});
-    for (query, says) in [
+    for (query, message) in [
         ("stauts=failed", "no parameter “stauts”"),
         ("status=nonsense", "not understood"),
         ("columns=colour", "no column “colour”"),
@@ -85,7 +84,7 @@ async fn what_is_wrong_is_named_with_what_helps(pool: PgPool) {
     ] {
         let answer = save(&ada, view("A", query)).await;
         assert_eq!(answer.pointers(422), ["/query"], "{query}");
-        assert!(answer.text.contains(says), "{query}: {}", answer.text);
+        assert!(answer.text.contains(message), "{query}: {}", answer.text);
     }
     assert_eq!(save(&ada, view("", "status=failed")).await.pointers(422), ["/name"]);
     assert_eq!(save(&ada, view(&"x".repeat(81), "status=failed")).await.pointers(422), ["/name"]);
@@ -106,7 +105,7 @@ async fn what_is_wrong_is_named_with_what_helps(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn there_are_so_many_of_a_person_and_so_many_pins(pool: PgPool) {
+async fn views_and_pins_per_user_are_limited(pool: PgPool) {
     let server = Server::start(pool).await;
     let ada = server.person("ada", Role::Support).await;
     for n in 0..50 {
@@ -124,7 +123,7 @@ async fn there_are_so_many_of_a_person_and_so_many_pins(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_person_who_goes_takes_private_views_along_and_leaves_the_shared_ones(pool: PgPool) {
+async fn deleting_a_user_deletes_private_views_and_keeps_shared_ones(pool: PgPool) {
     let server = Server::start(pool.clone()).await;
     let ada = server.person("ada", Role::Support).await;
     ada.post("/saved-views", json!({"name": "Mine", "query": "status=failed", "alert_at": 1})).await.ok(201);

@@ -5,7 +5,7 @@ use sqlx::PgPool;
 
 const PASSWORD: &str = "correct horse";
 
-/// A cookie of a new operator's session.
+/// The session cookie of a new operator.
 async fn a_session(server: &Server) -> String {
     let new = json!({"email": "ada@example.test", "role": "operator", "password": PASSWORD});
     server.operator().post("/users", new).await.ok(201);
@@ -15,7 +15,7 @@ async fn a_session(server: &Server) -> String {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn every_answer_has_safe_headers_and_an_id(pool: PgPool) {
+async fn every_answer_has_security_headers_and_an_id(pool: PgPool) {
     let server = Server::start(pool).await;
     for (answer, status) in [
         (server.operator().get("/apps").await, 200),
@@ -35,8 +35,8 @@ async fn every_answer_has_safe_headers_and_an_id(pool: PgPool) {
         server.operator().with("x-request-id", "mine").with("x-forwarded-proto", "https").get("/apps").await;
     assert_eq!(own.header("x-request-id"), "mine");
     assert!(own.header("strict-transport-security").starts_with("max-age="));
-    let insane = server.operator().with("x-request-id", &"x".repeat(500)).get("/apps").await;
-    assert_ne!(insane.header("x-request-id").len(), 500);
+    let invalid = server.operator().with("x-request-id", &"x".repeat(500)).get("/apps").await;
+    assert_ne!(invalid.header("x-request-id").len(), 500);
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
@@ -65,7 +65,7 @@ async fn unknown_paths_and_methods_are_problems_too(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_a_cookie_writes_must_come_from_our_own_pages(pool: PgPool) {
+async fn writes_by_cookie_must_come_from_our_own_pages(pool: PgPool) {
     let server = Server::start(pool).await;
     let cookie = a_session(&server).await;
     let client = server.anonymous().with("cookie", &cookie);
@@ -80,7 +80,7 @@ async fn what_a_cookie_writes_must_come_from_our_own_pages(pool: PgPool) {
         ("x-nothing", "no origin at all"),
     ] {
         client.clone().with(name, value).post("/apps", new.clone()).await.problem(403);
-        // The page that lies about its origin is not believed over what the browser says.
+        // A forged origin does not override what the browser says.
         let both = client.clone().with("origin", &own).with("sec-fetch-site", "cross-site");
         both.post("/apps", new.clone()).await.problem(403);
     }
@@ -89,18 +89,18 @@ async fn what_a_cookie_writes_must_come_from_our_own_pages(pool: PgPool) {
     {
         client.clone().with(name, value).post("/apps", new.clone()).await.ok(201);
     }
-    // A key is no cookie: no browser sends it by itself.
+    // No browser sends a key by itself.
     server.operator().with("origin", "https://evil.test").post("/apps", new).await.ok(201);
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_request_speaks_with_one_credential(pool: PgPool) {
+async fn a_request_uses_one_credential(pool: PgPool) {
     let server = Server::start(pool).await;
     let cookie = a_session(&server).await;
     server.anonymous().with("cookie", &cookie).with_key("nonsense").get("/apps").await.problem(401);
     server.anonymous().with("authorization", "Basic YTpi").get("/apps").await.problem(401);
     server.anonymous().with("cookie", "headgate=nonsense").get("/apps").await.problem(401);
-    // Over https the cookie has another name, and this one is not read.
+    // Over https the cookie has another name, and this one is ignored.
     let https = server.anonymous().with("cookie", &cookie).with("x-forwarded-proto", "https");
     https.get("/apps").await.problem(401);
     let host = cookie.replacen("headgate=", "__Host-headgate=", 1);
@@ -112,7 +112,7 @@ async fn a_client_that_hangs_up_cancels_nothing(pool: PgPool) {
     let server = Server::start(pool.clone()).await;
     let client = server.operator();
     let app = an_app(&client, "Shop").await;
-    // A lock holds the write until its client is gone.
+    // A lock blocks the write until its client is gone.
     let mut lock = pool.begin().await.unwrap();
     sqlx::query("select id from headgate.apps for update").fetch_all(&mut *lock).await.unwrap();
     let request = client
@@ -131,7 +131,7 @@ async fn a_client_that_hangs_up_cancels_nothing(pool: PgPool) {
     call.abort();
     assert!(call.await.unwrap_err().is_cancelled());
     lock.rollback().await.unwrap();
-    // The next write of the row comes after the one that was given up on.
+    // The write is done although nobody waits for its answer.
     let renamed = tokio::time::timeout(std::time::Duration::from_secs(20), async {
         loop {
             let name = client.get(&format!("/apps/{app}")).await.ok(200)["name"].clone();
@@ -140,11 +140,11 @@ async fn a_client_that_hangs_up_cancels_nothing(pool: PgPool) {
             }
         }
     });
-    renamed.await.expect("the write to have been done");
+    renamed.await.expect("the write is done");
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn below_a_prefix_the_api_answers_alike(pool: PgPool) {
+async fn the_api_works_below_a_prefix(pool: PgPool) {
     let server = Server::below(pool, "/gate").await;
     let get = async |path: &str| Answer::of(server.operator().request(Method::GET, path)).await;
     get("/gate/api/v1/apps").await.ok(200);

@@ -13,7 +13,7 @@ async fn open(client: &Client, path: &str) -> Answer {
     Answer::of(client.request(Method::GET, path)).await
 }
 
-/// The cookie of an answer, ready to be sent.
+/// The cookie of an answer, as it is sent back.
 fn cookie(answer: &Answer) -> String {
     answer.header("set-cookie").split(';').next().unwrap().to_owned()
 }
@@ -26,7 +26,7 @@ async fn an_operator(server: &Server) {
 const CREDENTIALS: &str = "email=ada%40example.test&password=correct+horse";
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_form_opens_a_session_and_another_ends_it(pool: PgPool) {
+async fn forms_sign_in_and_out(pool: PgPool) {
     let server = Server::start(pool).await;
     an_operator(&server).await;
     let signed_in =
@@ -47,7 +47,7 @@ async fn a_form_opens_a_session_and_another_ends_it(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn signing_in_ends_the_session_that_came_along(pool: PgPool) {
+async fn signing_in_ends_the_previous_session(pool: PgPool) {
     let server = Server::start(pool).await;
     an_operator(&server).await;
     let own = format!("http://{}", server.address);
@@ -74,7 +74,7 @@ async fn over_https_the_cookie_is_bound_to_the_host(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn wrong_passwords_go_back_to_the_form_and_then_have_to_wait(pool: PgPool) {
+async fn wrong_passwords_lead_back_to_the_form_and_are_limited(pool: PgPool) {
     let server = Server::start(pool).await;
     an_operator(&server).await;
     let client = server.anonymous();
@@ -89,7 +89,7 @@ async fn wrong_passwords_go_back_to_the_form_and_then_have_to_wait(pool: PgPool)
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn whoever_guesses_keeps_neither_other_networks_nor_known_devices_out(pool: PgPool) {
+async fn guessing_locks_out_neither_other_networks_nor_known_devices(pool: PgPool) {
     let server = Server::start(pool).await;
     an_operator(&server).await;
     let from = |address: &str| server.anonymous().with("x-forwarded-for", address);
@@ -111,7 +111,7 @@ async fn whoever_guesses_keeps_neither_other_networks_nor_known_devices_out(pool
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn foreign_pages_sign_nobody_in(pool: PgPool) {
+async fn other_sites_cannot_sign_anybody_in(pool: PgPool) {
     let server = Server::start(pool).await;
     an_operator(&server).await;
     let client = server.anonymous().with("origin", "https://evil.test");
@@ -141,12 +141,12 @@ async fn the_link_signs_in_once_and_previews_do_not_use_it_up(pool: PgPool) {
     session.get("/users").await.ok(200);
     let again = open(&server.anonymous(), &path).await;
     assert_eq!(again.header("location"), "../../sign-in?error=link");
-    // Whoever is in already is not thrown out.
+    // Somebody who is signed in stays signed in.
     assert_eq!(open(&session, &path).await.header("location"), "../..");
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn the_button_signs_in_too(pool: PgPool) {
+async fn the_form_of_the_link_signs_in_too(pool: PgPool) {
     let server = Server::start(pool).await;
     let token = server.state.access.one_time_link().await.unwrap().unwrap();
     let pressed = form(&server.anonymous(), &format!("/sign-in/link/{token}"), "").await;
@@ -155,7 +155,7 @@ async fn the_button_signs_in_too(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_cannot_be_read_is_a_problem_here_too(pool: PgPool) {
+async fn invalid_requests_are_problems_here_too(pool: PgPool) {
     let server = Server::start(pool).await;
     let client = server.anonymous();
     let refused = form(&client, "/sign-in", "email=ada%40example.test").await;

@@ -4,7 +4,7 @@ use serde_json::json;
 use sqlx::PgPool;
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn gauges_are_told_within_the_scope(pool: PgPool) {
+async fn gauges_are_limited_to_the_scope(pool: PgPool) {
     let server = Server::start(pool).await;
     let client = server.operator();
     let (own, foreign) = (an_app(&client, "Own").await, an_app(&client, "Foreign").await);
@@ -25,7 +25,7 @@ async fn gauges_are_told_within_the_scope(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn gauges_are_what_was_sampled_for_everybody_and_read_by_no_call(pool: PgPool) {
+async fn gauges_come_from_the_shared_snapshot(pool: PgPool) {
     let server = Server::start(pool).await;
     let client = server.operator();
     a_webhook(&client, &an_app(&client, "Shop").await, "http://127.0.0.1:9/").await;
@@ -36,7 +36,7 @@ async fn gauges_are_what_was_sampled_for_everybody_and_read_by_no_call(pool: PgP
         let overview = client.get("/stats/overview").await.ok(200);
         let gauges = client.get("/stats/integrations").await.ok(200);
         if before == sampled() {
-            assert_eq!(overview["at"], json!(before), "the hub's, not one of its own");
+            assert_eq!(overview["at"], json!(before), "from the hub, not a new one");
             assert_eq!(gauges["items"], overview["integrations"]);
             return;
         }
@@ -67,7 +67,7 @@ async fn the_chart_has_every_bucket_of_its_window(pool: PgPool) {
             (chart["buckets"].as_array().unwrap().len(), &chart["step_seconds"]),
             (buckets, &json!(step))
         );
-        assert!(chart["buckets"][0]["backlog"].is_null(), "what nobody recorded is no nought");
+        assert!(chart["buckets"][0]["backlog"].is_null(), "a step without a record is not 0");
     }
     let own = server.key(Role::Portal, Some(&an_app(&client, "Shop").await)).await;
     own.get("/stats/levels").await.problem(403);
@@ -77,7 +77,7 @@ async fn the_chart_has_every_bucket_of_its_window(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn percentiles_are_told_of_a_window_its_buckets_and_each_integration(pool: PgPool) {
+async fn percentiles_exist_for_window_buckets_and_integrations(pool: PgPool) {
     let server = Server::with_workers(pool).await;
     let client = server.operator();
     let app = an_app(&client, "Shop").await;
@@ -109,17 +109,17 @@ async fn percentiles_are_told_of_a_window_its_buckets_and_each_integration(pool:
         .sum();
     assert_eq!(in_buckets, 2);
     let counts = |gauge: &IntegrationGauge| gauge.latency.is_some_and(|latency| latency.count == 2);
-    server.sees(|snapshot| snapshot.integrations.iter().any(counts)).await;
+    server.until_snapshot(|snapshot| snapshot.integrations.iter().any(counts)).await;
     let gauges = client.get("/stats/integrations").await.ok(200);
     let gauges = gauges["items"].as_array().unwrap();
     let gauge = gauges.iter().find(|gauge| gauge["integration_id"] == json!(refused)).unwrap();
     assert_eq!(gauge["latency"]["count"], 2);
     let portal = server.key(Role::Portal, Some(&an_app(&client, "Foreign").await)).await;
-    assert!(portal.get("/stats/throughput").await.ok(200)["latency"].is_null(), "of its own app alone");
+    assert!(portal.get("/stats/throughput").await.ok(200)["latency"].is_null(), "only of its own app");
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_minute_of_the_past_is_told_as_it_was_and_within_the_scope(pool: PgPool) {
+async fn a_past_minute_is_returned_as_recorded_and_limited_to_the_scope(pool: PgPool) {
     let server = Server::start(pool.clone()).await;
     let client = server.operator();
     let (own, foreign) = (an_app(&client, "Own").await, an_app(&client, "Foreign").await);
@@ -129,7 +129,7 @@ async fn a_minute_of_the_past_is_told_as_it_was_and_within_the_scope(pool: PgPoo
     let mut conn = pool.acquire().await.unwrap();
     let lease = std::time::Duration::from_secs(60);
     let holder = model::id::WorkerId::generate();
-    // The server's own maintenance leads, or is about to: its lease is ended until ours holds.
+    // The server's own maintenance is leader, or about to be: its lease is ended until we get it.
     let term = loop {
         let end = "update headgate.leader set expires_at = clock_timestamp() - interval '1 second'";
         sqlx::query(end).execute(&mut *conn).await.unwrap();
@@ -137,7 +137,7 @@ async fn a_minute_of_the_past_is_told_as_it_was_and_within_the_scope(pool: PgPoo
             break term;
         }
     };
-    // What the server wrote while it led would be the newest minute that there is.
+    // Minutes the server wrote while it was leader would be newer than ours.
     sqlx::query("delete from headgate.gauge_minutes").execute(&mut *conn).await.unwrap();
     let mut snapshot = insight::store::stats::snapshot(&pool).await.unwrap();
     snapshot.at -= chrono::TimeDelta::hours(2);
@@ -161,7 +161,7 @@ async fn a_minute_of_the_past_is_told_as_it_was_and_within_the_scope(pool: PgPoo
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_happened_is_told_in_sentences_page_by_page_and_within_the_scope(pool: PgPool) {
+async fn activity_is_paged_and_limited_to_the_scope(pool: PgPool) {
     let server = Server::start(pool.clone()).await;
     let client = server.operator();
     let (own, foreign) = (an_app(&client, "Own").await, an_app(&client, "Foreign").await);
@@ -182,7 +182,7 @@ async fn what_happened_is_told_in_sentences_page_by_page_and_within_the_scope(po
 
     let all = client.get("/stats/activity").await.ok(200);
     let items = all["items"].as_array().unwrap();
-    let told: Vec<&str> = items.iter().map(|item| item["action"].as_str().unwrap()).collect();
+    let actions: Vec<&str> = items.iter().map(|item| item["action"].as_str().unwrap()).collect();
     let expected = [
         "deploy",
         "breaker.open",
@@ -193,7 +193,7 @@ async fn what_happened_is_told_in_sentences_page_by_page_and_within_the_scope(po
         "app.create",
         "app.create",
     ];
-    assert_eq!(told, expected, "a breaker held by hand is told once; {all}");
+    assert_eq!(actions, expected, "a breaker held by an operator is listed once; {all}");
     assert_eq!(items[0]["message"], "Headgate 9.9.9 runs for the first time");
     assert_eq!(items[1]["integration_id"], json!(integration));
     assert!(items[3]["message"].as_str().unwrap().contains(" paused by "), "{all}");
@@ -217,7 +217,7 @@ async fn what_happened_is_told_in_sentences_page_by_page_and_within_the_scope(po
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn answers_and_the_use_of_limits_are_told_over_time_and_within_the_scope(pool: PgPool) {
+async fn answers_and_limit_use_are_reported_over_time_within_the_scope(pool: PgPool) {
     let server = Server::with_workers(pool).await;
     let client = server.operator();
     let (app, other) = (an_app(&client, "Shop").await, an_app(&client, "Other").await);
@@ -234,7 +234,7 @@ async fn answers_and_the_use_of_limits_are_told_over_time_and_within_the_scope(p
         list.as_array().unwrap().iter().map(|step| step[of].as_i64().unwrap()).sum()
     };
 
-    // Both limits gave a slot to each request; what was given is read where it is counted.
+    // Both limits gave a slot to each request.
     for (window, steps) in [("1h", 60), ("24h", 96)] {
         let used = client.get(&format!("/integrations/{id}/rate-limit-use?window={window}")).await.ok(200);
         let limits = used["items"].as_array().unwrap();
@@ -244,7 +244,7 @@ async fn answers_and_the_use_of_limits_are_told_over_time_and_within_the_scope(p
             assert_eq!((sum(&limit["steps"], "given"), &limit["integration_ids"]), (2, &json!([id])));
         }
     }
-    // Answers are gathered in memory and written once a second.
+    // Answers are counted in memory and written once a second.
     let path = format!("/stats/integrations/{id}/answers");
     let answers = tokio::time::timeout(std::time::Duration::from_secs(20), async {
         loop {
@@ -263,9 +263,9 @@ async fn answers_and_the_use_of_limits_are_told_over_time_and_within_the_scope(p
     });
     assert!(answers.await.unwrap().iter().all(|status| status["status"] == 400));
 
-    let stranger = server.key(Role::Portal, Some(&other)).await;
-    stranger.get(&path).await.problem(404);
-    stranger.get(&format!("/integrations/{id}/rate-limit-use")).await.problem(404);
+    let other_portal = server.key(Role::Portal, Some(&other)).await;
+    other_portal.get(&path).await.problem(404);
+    other_portal.get(&format!("/integrations/{id}/rate-limit-use")).await.problem(404);
     assert_eq!(client.get(&format!("{path}?window=2h")).await.pointers(422), ["window"]);
     assert_eq!(
         client.get(&format!("/integrations/{id}/rate-limit-use?window=7d")).await.pointers(422),

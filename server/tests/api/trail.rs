@@ -1,4 +1,4 @@
-//! A text is taken for everything it can be, and every job about it is found, wherever it lies.
+//! A text is looked up as everything it may be, and every job about it is found.
 
 use crate::support::{Client, Receiver, Server, a_webhook, an_app, an_event};
 use model::actor::Role;
@@ -18,7 +18,7 @@ async fn trail(client: &Client, query: &str) -> Value {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_record_id_leads_to_every_job_of_every_integration(pool: PgPool) {
+async fn a_record_id_finds_every_job_of_every_integration(pool: PgPool) {
     let server = Server::with_workers(pool).await;
     let client = server.operator();
     let app = an_app(&client, "Acme").await;
@@ -42,7 +42,7 @@ async fn a_record_id_leads_to_every_job_of_every_integration(pool: PgPool) {
     for query in ["q=4711", "q=product+4711", "q=product/4711", "q=headgate:record:product:4711"] {
         let found = trail(&client, query).await;
         assert_eq!(readings(&found), ["record"], "{query}");
-        // Two each of the one that accepts and the one that rejects; the paused one folded both into one.
+        // Two jobs each of the integrations that accept and reject; in the paused one both changes folded into one job.
         let mut at: Vec<&str> = names(&found, "items", "integration_id");
         at.sort_unstable();
         let mut expected = [&good, &good, &bad, &bad, &waiting].map(String::as_str);
@@ -59,11 +59,11 @@ async fn a_record_id_leads_to_every_job_of_every_integration(pool: PgPool) {
     }
     assert_eq!(trail(&client, "q=order+4711").await["items"], json!([]));
     assert_eq!(trail(&client, "q=4711&record_type=order").await["items"], json!([]));
-    assert_eq!(readings(&trail(&client, "q=471").await), [""; 0], "ids are found whole");
+    assert_eq!(readings(&trail(&client, "q=471").await), [""; 0], "ids must match exactly");
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn what_is_ambiguous_is_told_under_each_reading_and_can_be_narrowed(pool: PgPool) {
+async fn ambiguous_texts_have_several_readings_and_can_be_filtered(pool: PgPool) {
     let server = Server::start(pool).await;
     let client = server.operator();
     let (acme, globex) = (an_app(&client, "4711").await, an_app(&client, "Globex").await);
@@ -81,7 +81,7 @@ async fn what_is_ambiguous_is_told_under_each_reading_and_can_be_narrowed(pool: 
         (names(&all, "records", "app_name"), names(&all, "apps", "name")),
         (vec!["4711", "Globex"], vec!["4711"])
     );
-    assert_eq!(all["items"].as_array().unwrap().len(), 3, "a job found twice stands there once");
+    assert_eq!(all["items"].as_array().unwrap().len(), 3, "a job found twice is listed once");
     for (query, jobs) in [
         ("as=record", 2),
         ("as=correlation", 1),
@@ -97,7 +97,7 @@ async fn what_is_ambiguous_is_told_under_each_reading_and_can_be_narrowed(pool: 
             "{query}"
         );
     }
-    // A job's id tells of the job; when it is done too, and by its deduplication id.
+    // A finished job is found by its id, its deduplication id and its correlation id.
     client.act(&format!("/jobs/{id}/cancel")).await.ok(200);
     for query in [format!("q={id}"), "q=4711&as=deduplication".to_owned(), "q=4711&as=correlation".to_owned()]
     {
@@ -111,7 +111,7 @@ async fn what_is_ambiguous_is_told_under_each_reading_and_can_be_narrowed(pool: 
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_customer_is_found_by_the_beginning_of_the_name_and_shows_what_fails(pool: PgPool) {
+async fn an_app_is_found_by_a_prefix_of_its_name_and_shows_failures(pool: PgPool) {
     let server = Server::with_workers(pool).await;
     let client = server.operator();
     let app = an_app(&client, "Acme 50% off").await;
@@ -126,7 +126,7 @@ async fn a_customer_is_found_by_the_beginning_of_the_name_and_shows_what_fails(p
     let integrations = found["apps"][0]["integrations"].as_array().unwrap();
     assert!(integrations.iter().any(|gauge| gauge["integration_id"] == integration.as_str()), "{found}");
     assert_eq!(found["apps"][0]["failures"][0]["record_id"], "lamp");
-    assert_eq!(trail(&client, "q=%25").await["apps"], json!([]), "a wild card is a letter like others");
+    assert_eq!(trail(&client, "q=%25").await["apps"], json!([]), "% is not a wildcard");
     assert_eq!(names(&trail(&client, &format!("q={app}")).await, "apps", "name"), ["Acme 50% off"]);
 }
 
@@ -164,7 +164,7 @@ async fn a_key_of_one_app_finds_nothing_of_another(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn pages_of_a_trail_meet_without_gap_or_overlap(pool: PgPool) {
+async fn pages_of_a_trail_have_no_gap_or_overlap(pool: PgPool) {
     let server = Server::start(pool).await;
     let client = server.operator();
     let app = an_app(&client, "Shop").await;

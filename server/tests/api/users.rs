@@ -3,7 +3,7 @@ use serde_json::json;
 use sqlx::PgPool;
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_user_is_made_found_changed_and_removed(pool: PgPool) {
+async fn a_user_is_created_read_changed_and_deleted(pool: PgPool) {
     let server = Server::start(pool).await;
     let client = server.operator();
     let new = json!({"email": "ada@example.test", "role": "support", "password": "correct horse"});
@@ -22,7 +22,7 @@ async fn a_user_is_made_found_changed_and_removed(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn the_last_operator_cannot_be_removed(pool: PgPool) {
+async fn the_last_operator_cannot_be_deleted(pool: PgPool) {
     let server = Server::start(pool).await;
     let client = server.operator();
     let new = json!({"email": "ada@example.test", "role": "operator", "password": "correct horse"});

@@ -8,7 +8,7 @@ async fn processes_are_listed_and_drained(pool: PgPool) {
     let server = Server::with_workers(pool).await;
     let client = server.operator();
     let app = an_app(&client, "Shop").await;
-    // Its first result proves that the process is registered.
+    // Once a result is recorded, the process is registered.
     let receiver = crate::support::Receiver::answering(200).await;
     crate::support::a_webhook(&client, &app, &receiver.url()).await;
     client.post("/events", crate::support::an_event(&app, "1")).await.ok(202);

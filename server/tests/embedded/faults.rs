@@ -1,4 +1,4 @@
-//! A clear line for each thing that can be wrong.
+//! Errors of the embedded database, each in one clear line.
 
 use crate::support::DataDir;
 use server::embedded_postgres::{EmbeddedError, EmbeddedPostgres};
@@ -11,7 +11,7 @@ async fn refused(path: &Path) -> EmbeddedError {
 }
 
 #[tokio::test]
-async fn a_second_owner_is_refused_and_told_who_the_first_is() {
+async fn a_second_owner_is_refused_with_the_pid_of_the_first() {
     let data_dir = DataDir::empty();
     let database = EmbeddedPostgres::start(data_dir.path()).await.unwrap();
     let error = refused(data_dir.path()).await;
@@ -23,7 +23,7 @@ async fn a_second_owner_is_refused_and_told_who_the_first_is() {
 }
 
 #[tokio::test]
-async fn a_file_where_the_directory_should_be_is_named() {
+async fn a_file_instead_of_the_directory_is_refused() {
     let data_dir = DataDir::empty();
     let file = data_dir.path().join("file");
     fs::write(&file, "").unwrap();
@@ -34,13 +34,13 @@ async fn a_file_where_the_directory_should_be_is_named() {
 }
 
 #[tokio::test]
-async fn a_disk_that_takes_no_writes_is_named() {
+async fn a_read_only_disk_is_refused() {
     let error = refused(Path::new("/sys/headgate")).await;
     assert!(matches!(error, EmbeddedError::ReadOnly { .. } | EmbeddedError::NotWritable { .. }), "{error:?}");
 }
 
 #[tokio::test]
-async fn a_cluster_of_another_version_is_named_with_both_versions() {
+async fn a_cluster_of_another_version_is_refused_with_both_versions() {
     let data_dir = DataDir::empty();
     EmbeddedPostgres::start(data_dir.path()).await.unwrap().stop().await.unwrap();
     fs::write(data_dir.path().join("postgres/data/PG_VERSION"), "99\n").unwrap();
@@ -64,7 +64,7 @@ async fn a_server_that_refuses_to_start_is_quoted() {
 }
 
 #[tokio::test]
-async fn root_is_told_which_directory_is_closed_to_the_databases_user() {
+async fn as_root_the_directory_closed_to_the_databases_user_is_named() {
     if !nix::unistd::Uid::effective().is_root() {
         return;
     }

@@ -1,32 +1,33 @@
-//! An ordinary life.
+//! Start, stop and restart of the embedded database.
 
-use crate::support::{DataDir, remember, remembered};
+use crate::support::{DataDir, insert_row, row_count};
 use nix::sys::signal::{Signal, kill};
 use server::embedded_postgres::EmbeddedPostgres;
 use sqlx::{Connection, PgConnection};
 use std::{fs, os::unix::fs::PermissionsExt};
 
 #[tokio::test]
-async fn data_outlive_a_stop_and_the_next_start_makes_no_new_cluster() {
+async fn data_survive_a_stop_and_the_next_start_creates_no_new_cluster() {
     let data_dir = DataDir::empty();
     let database = EmbeddedPostgres::start(data_dir.path()).await.unwrap();
-    remember(database.url()).await;
+    insert_row(database.url()).await;
     let url = database.url().to_owned();
-    let made_at = fs::metadata(data_dir.path().join("postgres/data/PG_VERSION")).unwrap().modified().unwrap();
+    let created_at =
+        fs::metadata(data_dir.path().join("postgres/data/PG_VERSION")).unwrap().modified().unwrap();
     database.stop().await.unwrap();
     assert!(data_dir.postmaster().is_none());
 
     let database = EmbeddedPostgres::start(data_dir.path()).await.unwrap();
     assert_eq!(database.url(), url);
-    assert_eq!(remembered(database.url()).await, 1);
+    assert_eq!(row_count(database.url()).await, 1);
     let found_at =
         fs::metadata(data_dir.path().join("postgres/data/PG_VERSION")).unwrap().modified().unwrap();
-    assert_eq!(made_at, found_at);
+    assert_eq!(created_at, found_at);
     database.stop().await.unwrap();
 }
 
 #[tokio::test]
-async fn a_private_directory_that_exists_already_will_do() {
+async fn an_existing_private_directory_can_be_used() {
     let data_dir = DataDir::empty();
     let private = data_dir.path().join("private");
     fs::create_dir(&private).unwrap();
@@ -41,7 +42,7 @@ async fn a_private_directory_that_exists_already_will_do() {
 }
 
 #[tokio::test]
-async fn it_listens_on_no_port_and_has_the_engines_settings() {
+async fn it_listens_on_no_port_and_has_our_settings() {
     let data_dir = DataDir::empty();
     let database = EmbeddedPostgres::start(data_dir.path()).await.unwrap();
     let mut connection = PgConnection::connect(database.url()).await.unwrap();
@@ -65,11 +66,11 @@ async fn it_listens_on_no_port_and_has_the_engines_settings() {
 }
 
 #[tokio::test]
-async fn a_database_that_is_killed_under_us_is_started_again() {
+async fn a_killed_database_is_restarted() {
     let data_dir = DataDir::empty();
     let mut database = EmbeddedPostgres::start(data_dir.path()).await.unwrap();
     let url = database.url().to_owned();
-    remember(&url).await;
+    insert_row(&url).await;
     let first = data_dir.postmaster().unwrap();
     let exited = database.exited();
     kill(first, Signal::SIGKILL).unwrap();
@@ -85,17 +86,17 @@ async fn a_database_that_is_killed_under_us_is_started_again() {
         () = runs_again => {}
     }
     assert_ne!(data_dir.postmaster(), Some(first));
-    assert_eq!(remembered(&url).await, 1);
+    assert_eq!(row_count(&url).await, 1);
     database.stop().await.unwrap();
 }
 
 #[tokio::test]
-async fn a_path_too_long_for_a_socket_works_all_the_same() {
+async fn a_path_too_long_for_a_socket_works_too() {
     let data_dir = DataDir::empty();
     let long = data_dir.path().join("a-directory-with-a-very-long-name".repeat(4));
     let database = EmbeddedPostgres::start(&long).await.unwrap();
     assert!(database.url().contains("host=%2Ftmp%2Fheadgate-"), "{}", database.url());
-    remember(database.url()).await;
+    insert_row(database.url()).await;
     let socket_dir =
         database.url().split("host=").nth(1).unwrap().split('&').next().unwrap().replace("%2F", "/");
     database.stop().await.unwrap();

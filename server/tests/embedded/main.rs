@@ -1,4 +1,4 @@
-//! The embedded database with real clusters: started, killed, taken over, refused.
+//! The embedded database with real clusters: started, killed, replaced, refused.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 
 mod faults;

@@ -15,10 +15,10 @@ use std::{
     sync::atomic::{AtomicU32, Ordering},
 };
 
-/// Tells a test that it runs as the program to be killed, and on which directory.
+/// Set in the process that is to be killed, to its data directory.
 const VICTIM: &str = "HEADGATE_TEST_VICTIM";
 
-/// A data directory that the database's user can reach, removed afterwards.
+/// A data directory that the database's user can enter; removed afterwards.
 pub(crate) struct DataDir(PathBuf);
 
 impl DataDir {
@@ -47,34 +47,33 @@ impl Drop for DataDir {
     }
 }
 
-/// Writes one row.
-pub(crate) async fn remember(url: &str) {
+pub(crate) async fn insert_row(url: &str) {
     let mut connection = PgConnection::connect(url).await.unwrap();
     sqlx::query("create table if not exists kept (at timestamptz)").execute(&mut connection).await.unwrap();
     sqlx::query("insert into kept values (now())").execute(&mut connection).await.unwrap();
 }
 
-/// How many rows [`remember`] wrote.
-pub(crate) async fn remembered(url: &str) -> i64 {
+/// The number of rows [`insert_row`] wrote.
+pub(crate) async fn row_count(url: &str) -> i64 {
     let mut connection = PgConnection::connect(url).await.unwrap();
     sqlx::query_scalar("select count(*) from kept").fetch_one(&mut connection).await.unwrap()
 }
 
-/// In the process that is to be killed: starts the database, writes a row and waits for the end. Elsewhere: nothing.
-pub(crate) async fn be_the_victim() -> bool {
+/// In the process that is to be killed, starts the database, writes a row and waits; elsewhere does nothing.
+pub(crate) async fn run_as_victim() -> bool {
     let Some(path) = std::env::var_os(VICTIM) else { return false };
     let database = EmbeddedPostgres::start(Path::new(&path)).await.unwrap();
-    remember(database.url()).await;
+    insert_row(database.url()).await;
     println!("\nready");
     tokio::task::spawn_blocking(|| std::io::stdin().read_line(&mut String::new())).await.unwrap().unwrap();
     true
 }
 
-/// Another process of this test binary, running `test`, which must call [`be_the_victim`] first.
+/// Another process of this test binary, running `test`, which must call [`run_as_victim`] first.
 pub(crate) struct Victim(Child);
 
 impl Victim {
-    /// Returns when its database runs and holds a row. `search_path` is where it looks for `setpriv`.
+    /// Returns when its database runs and has a row. `search_path` is its `PATH`, to find `setpriv` or not.
     pub(crate) fn start(test: &str, data_dir: &DataDir, search_path: Option<&str>) -> Self {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args(["--exact", test, "--nocapture"]).env(VICTIM, data_dir.path());

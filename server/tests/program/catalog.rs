@@ -1,8 +1,8 @@
-//! Real input: a Debian package index, read by the import, delivered to three systems, each of which ends with the same records.
+//! Real input: a Debian package index is imported and delivered to three systems, which all end with the same records.
 //!
-//! The index is the machine's own (`apt-cache dumpavail`); where there is none, one is made that looks like it.
+//! The index is the machine's own (`apt-cache dumpavail`), or a generated one.
 
-use crate::support::{Api, Database, Manner, Program, Receiver, eventually, run};
+use crate::support::{Api, Behaviour, Database, Program, Receiver, eventually, run};
 use serde_json::{Map, Value, json};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -11,29 +11,29 @@ use std::{
 };
 
 const RECORDS: usize = 3_000;
-const PATIENCE: Duration = Duration::from_secs(300);
+const TIMEOUT: Duration = Duration::from_secs(300);
 
 type Catalog = BTreeMap<String, Map<String, Value>>;
-/// Per record: the fields that were set, and those that were unset.
+/// By record: the fields that were set, and those that were unset.
 type Changed = BTreeMap<String, (Vec<String>, Vec<String>)>;
 
 #[tokio::test]
-async fn every_receiver_ends_with_the_source_and_changes_go_out_as_deltas() {
+async fn every_receiver_ends_with_the_source_and_changes_are_sent_as_deltas() {
     let index = index();
     let mut source = parse(&index);
     let database = Database::create().await;
-    // Retries at once: what is shown here is that nothing is lost by them.
+    // Quick retries, to show that nothing is lost by failures.
     let program = Program::serve(&database, &[("HEADGATE_RETRY_SCHEDULE", "100ms,200ms,500ms,1s")]).await;
     let api = program.api();
     let app = api.app("debian").await;
     let receivers = [
-        (Receiver::start(Manner::Obliging).await, "plain", json!({})),
+        (Receiver::start(Behaviour::AlwaysOk).await, "plain", json!({})),
         (
-            Receiver::start(Manner::Obliging).await,
+            Receiver::start(Behaviour::AlwaysOk).await,
             "limited",
             json!({"rate_limit": {"requests": 400, "per_seconds": 1}}),
         ),
-        (Receiver::start(Manner::FailsOneIn(9)).await, "flaky", json!({"max_attempts": 100})),
+        (Receiver::start(Behaviour::FailsOneIn(9)).await, "flaky", json!({"max_attempts": 100})),
     ];
     let mut integrations = Vec::new();
     for (receiver, name, more) in &receivers {
@@ -43,13 +43,13 @@ async fn every_receiver_ends_with_the_source_and_changes_go_out_as_deltas() {
     import(&database, &index, "0 left out").await;
     wait_until_sent(&api, &integrations, source.len()).await;
     for (receiver, name, _) in &receivers {
-        same(&receiver.copy(), &source, name);
+        assert_same(&receiver.copy(), &source, name);
         assert!(
             receiver.take_bodies().iter().all(|body| body["full"] == true),
-            "{name}: the first send is whole"
+            "{name}: the first send is full"
         );
     }
-    assert!(receivers[2].0.requests() > source.len() as u64, "some were tried again");
+    assert!(receivers[2].0.requests() > source.len() as u64, "some requests were retried");
 
     let (changed, deleted) = change(&mut source);
     for id in &deleted {
@@ -60,12 +60,12 @@ async fn every_receiver_ends_with_the_source_and_changes_go_out_as_deltas() {
     import(&database, &print(&source), &format!("{} changed", changed.len())).await;
     wait_until_sent(&api, &integrations, source.len()).await;
     for (receiver, name, _) in &receivers {
-        same(&receiver.copy(), &source, name);
+        assert_same(&receiver.copy(), &source, name);
         let bodies = receiver.take_bodies();
         let touched: BTreeSet<_> =
             bodies.iter().map(|body| body["record"]["id"].as_str().unwrap().to_owned()).collect();
         let expected: BTreeSet<_> = changed.keys().chain(&deleted).cloned().collect();
-        assert_eq!(touched, expected, "{name}: nothing but what changed");
+        assert_eq!(touched, expected, "{name}: only what changed");
         for body in bodies.iter().filter(|body| body["type"] != "record.deleted") {
             assert_eq!(body["full"], false, "{name}: {body}");
             let id = body["record"]["id"].as_str().unwrap();
@@ -80,7 +80,7 @@ async fn every_receiver_ends_with_the_source_and_changes_go_out_as_deltas() {
         assert_eq!(
             api.get(&format!("/integrations/{integration}/status")).await["backlog"],
             0,
-            "no news, no jobs"
+            "no changes, no jobs"
         );
     }
     assert_eq!(program.stop().await, Some(0));
@@ -96,7 +96,7 @@ async fn import(database: &Database, index: &str, words: &str) {
 
 async fn wait_until_sent(api: &Api, integrations: &[String], records: usize) {
     for integration in integrations {
-        eventually("everything is sent", PATIENCE, async || {
+        eventually("everything is sent", TIMEOUT, async || {
             let status = api.get(&format!("/integrations/{integration}/status")).await;
             assert_eq!(status["dead_letters"], 0, "{status}");
             let is_still = ["backlog", "processing", "to_be_retried"].iter().all(|count| status[*count] == 0);
@@ -106,14 +106,14 @@ async fn wait_until_sent(api: &Api, integrations: &[String], records: usize) {
     }
 }
 
-fn same(copy: &Catalog, source: &Catalog, name: &str) {
+fn assert_same(copy: &Catalog, source: &Catalog, name: &str) {
     assert_eq!(copy.len(), source.len(), "{name}");
     for (id, record) in source {
         assert_eq!(copy.get(id), Some(record), "{name}: {id}");
     }
 }
 
-/// New versions for some hundreds, a field less for some, a few packages gone. Answers per id which fields were set and unset.
+/// Gives some hundred packages a new version, removes a field from some, and a few packages. Returns the fields set and unset by id, and the deleted ids.
 fn change(source: &mut Catalog) -> (Changed, Vec<String>) {
     let ids: Vec<String> = source.keys().cloned().collect();
     let mut changed = BTreeMap::new();
@@ -132,7 +132,7 @@ fn change(source: &mut Catalog) -> (Changed, Vec<String>) {
     (changed, deleted)
 }
 
-/// The machine's own index, cut to size; a made one where there is none.
+/// The machine's own index, truncated; or a generated one.
 fn index() -> String {
     let own = std::process::Command::new("apt-cache").arg("dumpavail").output();
     let own = own.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
@@ -144,10 +144,10 @@ fn index() -> String {
         })
         .take(RECORDS)
         .collect();
-    if stanzas.len() >= 1_000 { stanzas.join("\n\n") } else { print(&made()) }
+    if stanzas.len() >= 1_000 { stanzas.join("\n\n") } else { print(&generated()) }
 }
 
-fn made() -> Catalog {
+fn generated() -> Catalog {
     (0..RECORDS)
         .map(|n| {
             let record = json!({
@@ -163,7 +163,7 @@ fn made() -> Catalog {
         .collect()
 }
 
-/// deb822(5), written apart from the program's own reader.
+/// Parses deb822(5), independently of the program's own parser.
 fn parse(index: &str) -> Catalog {
     let mut catalog = Catalog::new();
     for stanza in index.split("\n\n").filter(|stanza| !stanza.trim().is_empty()) {
@@ -188,7 +188,7 @@ fn parse(index: &str) -> Catalog {
 fn print(catalog: &Catalog) -> String {
     let mut text = String::new();
     for record in catalog.values() {
-        // The name first, as in every index.
+        // The package name comes first, as in every index.
         let name = record.get_key_value("Package");
         for (field, value) in name.into_iter().chain(record.iter().filter(|(field, _)| *field != "Package")) {
             let value = value.as_str().unwrap();

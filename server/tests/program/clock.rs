@@ -1,13 +1,13 @@
-//! A host whose clock is off: what it signs is signed by the database's.
+//! A host whose clock is wrong signs requests by the database's clock.
 
-use crate::support::{Database, Manner, Program, Receiver, eventually};
+use crate::support::{Behaviour, Database, Program, Receiver, eventually};
 use serde_json::json;
 use std::{path::PathBuf, process::Command, time::Duration};
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A library that sets the clock of whoever loads it first, an hour ahead.
-fn an_hour_ahead() -> PathBuf {
+/// A library that, when preloaded, shifts a process's clock an hour ahead.
+fn shifted_clock() -> PathBuf {
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/queue/tests/faults/shifted_clock.c");
     let library = std::env::temp_dir().join(format!("headgate-clock-{}.so", uuid::Uuid::now_v7()));
     let made = Command::new("cc")
@@ -20,10 +20,10 @@ fn an_hour_ahead() -> PathBuf {
 }
 
 #[tokio::test]
-async fn a_host_an_hour_ahead_signs_by_the_databases_clock_and_says_so() {
-    let library = an_hour_ahead();
+async fn a_host_an_hour_ahead_signs_by_the_databases_clock_and_is_degraded() {
+    let library = shifted_clock();
     let database = Database::create().await;
-    let receiver = Receiver::start(Manner::Obliging).await;
+    let receiver = Receiver::start(Behaviour::AlwaysOk).await;
     let environment = [("LD_PRELOAD", library.to_str().unwrap()), ("HEADGATE_HEARTBEAT_INTERVAL", "1s")];
     let program = Program::serve(&database, &environment).await;
     let api = program.api();
@@ -37,17 +37,17 @@ async fn a_host_an_hour_ahead_signs_by_the_databases_clock_and_says_so() {
         let sample = api
             .post(&format!("/integrations/{}/test", integration["id"].as_str().unwrap()), &json!({}))
             .await;
-        is_now(sample["webhook_timestamp"].as_str().unwrap());
+        assert_now(sample["webhook_timestamp"].as_str().unwrap());
     }
     let event = json!({"app_id": app, "type": "record.updated", "record_type": "product", "record_id": "1", "attributes": {"n": 1}});
     api.post("/events", &event).await;
-    let signed = eventually("two samples and two changes", PATIENCE, async || {
+    let signed = eventually("two samples and two changes", TIMEOUT, async || {
         Some(receiver.timestamps()).filter(|signed| signed.len() >= 4)
     })
     .await;
-    signed.iter().for_each(|timestamp| is_now(timestamp));
+    signed.iter().for_each(|timestamp| assert_now(timestamp));
 
-    eventually("it says so", PATIENCE, async || {
+    eventually("readiness is degraded", TIMEOUT, async || {
         let checks: serde_json::Value = serde_json::from_str(&get(&program, "/readyz").await).unwrap();
         let clock = &checks["checks"]["clock"];
         (clock["state"] == "degraded"
@@ -69,8 +69,8 @@ async fn get(program: &Program, path: &str) -> String {
     client.get(format!("{}{path}", program.url)).send().await.unwrap().text().await.unwrap()
 }
 
-/// By this test's clock, which is the database's.
-fn is_now(timestamp: &str) {
+/// Compares with this test's clock, which is the database's.
+fn assert_now(timestamp: &str) {
     let off = chrono::Utc::now().timestamp() - timestamp.parse::<i64>().unwrap();
     assert!((-5..600).contains(&off), "signed {off} s ago");
 }

@@ -1,13 +1,13 @@
-//! Import, export and admin as people use them.
+//! The commands import, export and admin.
 
-use crate::support::{Api, Database, Manner, Program, Receiver, eventually, headgate, run};
+use crate::support::{Api, Behaviour, Database, Program, Receiver, eventually, headgate, run};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use std::{process::Stdio, time::Duration};
 use tokio::io::AsyncWriteExt as _;
 
 #[tokio::test]
-async fn rejects_are_listed_by_line_and_the_rest_is_taken_in() {
+async fn rejects_are_listed_by_line_and_the_rest_is_imported() {
     let database = Database::create().await;
     let program = Program::serve(&database, &[("HEADGATE_WORKERS", "0")]).await;
     let api = program.api();
@@ -40,7 +40,7 @@ async fn rejects_are_listed_by_line_and_the_rest_is_taken_in() {
     let ids: Vec<_> =
         records["items"].as_array().unwrap().iter().map(|record| record["record_id"].clone()).collect();
     assert_eq!(ids, ["a", "b", "c"]);
-    assert_eq!(records["items"][0]["attributes"]["n"], 1, "what was passed over was not read in");
+    assert_eq!(records["items"][0]["attributes"]["n"], 1, "skipped records were not imported");
 
     let unknown = run(
         &["import", "records", "--app", "nobody", "--record-type", "x", "--format", "csv"],
@@ -55,7 +55,7 @@ async fn rejects_are_listed_by_line_and_the_rest_is_taken_in() {
 }
 
 #[tokio::test]
-async fn an_import_makes_jobs_with_the_deployments_attempts() {
+async fn an_import_creates_jobs_with_the_deployments_attempts() {
     let database = Database::create().await;
     let program = Program::serve(&database, &[("HEADGATE_WORKERS", "0")]).await;
     let api = program.api();
@@ -72,7 +72,7 @@ async fn an_import_makes_jobs_with_the_deployments_attempts() {
 }
 
 #[tokio::test]
-async fn an_interrupted_import_says_how_far_it_got_and_how_to_go_on() {
+async fn an_interrupted_import_prints_how_to_continue() {
     let database = Database::create().await;
     let program = Program::serve(&database, &[("HEADGATE_WORKERS", "0")]).await;
     let api = program.api();
@@ -84,7 +84,7 @@ async fn an_interrupted_import_says_how_far_it_got_and_how_to_go_on() {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-    // One batch and a half; the file goes on.
+    // One and a half batches, and the input does not end.
     let lines: String = (0..750).map(|n| format!("{{\"id\":\"{n}\"}}\n")).collect();
     let mut input = import.stdin.take().unwrap();
     input.write_all(lines.as_bytes()).await.unwrap();
@@ -106,7 +106,7 @@ async fn an_interrupted_import_says_how_far_it_got_and_how_to_go_on() {
 }
 
 #[tokio::test]
-async fn an_export_holds_no_formulas() {
+async fn an_export_has_no_formulas() {
     let database = Database::create().await;
     let program = Program::serve(&database, &[("HEADGATE_WORKERS", "0")]).await;
     program.api().app("shop").await;
@@ -128,12 +128,12 @@ async fn an_export_holds_no_formulas() {
 }
 
 #[tokio::test]
-async fn an_export_holds_everything_unless_it_is_narrowed() {
+async fn an_export_has_everything_unless_it_is_filtered() {
     let database = Database::create().await;
     let program = Program::serve(&database, &[]).await;
     let api = program.api();
-    let receiver = Receiver::start(Manner::Obliging).await;
-    let mut made = Vec::new();
+    let receiver = Receiver::start(Behaviour::AlwaysOk).await;
+    let mut created = Vec::new();
     for slug in ["one", "two"] {
         let app = api.app(slug).await;
         let integration =
@@ -144,9 +144,9 @@ async fn an_export_holds_everything_unless_it_is_narrowed() {
             });
             api.post("/events", &event).await;
         }
-        made.push((app, integration));
+        created.push((app, integration));
     }
-    for (_, integration) in &made {
+    for (_, integration) in &created {
         eventually("it is sent", Duration::from_secs(30), async || {
             let status = api.get(&format!("/integrations/{integration}/status")).await;
             (status["records_in_sync"] == 1).then_some(())
@@ -159,7 +159,7 @@ async fn an_export_holds_everything_unless_it_is_narrowed() {
         assert_eq!(output.code, Some(0), "{}", output.err);
         output.out.lines().map(str::to_owned).collect::<Vec<_>>()
     };
-    let (app, integration) = (&made[0].0, &made[0].1);
+    let (app, integration) = (&created[0].0, &created[0].1);
     for (arguments, rows) in [
         (&["sent"][..], 2),
         (&["sent", "--app", "one"], 1),
@@ -187,14 +187,15 @@ async fn an_export_holds_everything_unless_it_is_narrowed() {
 }
 
 #[tokio::test]
-async fn a_key_made_on_the_command_line_opens_the_api_and_is_shown_once() {
+async fn a_key_created_on_the_command_line_works_and_is_shown_once() {
     let database = Database::create().await;
     let program = Program::serve(&database, &[("HEADGATE_WORKERS", "0")]).await;
     let environment = [("HEADGATE_DATABASE_URL", database.url())];
-    let made = run(&["admin", "create-api-key", "--name", "ci", "--role", "auditor"], &environment, "").await;
-    assert_eq!(made.code, Some(0), "{}", made.err);
-    let key = made.out.trim();
-    assert!(key.starts_with("hg_auditor_") && !made.err.contains(key), "{}", made.out);
+    let created =
+        run(&["admin", "create-api-key", "--name", "ci", "--role", "auditor"], &environment, "").await;
+    assert_eq!(created.code, Some(0), "{}", created.err);
+    let key = created.out.trim();
+    assert!(key.starts_with("hg_auditor_") && !created.err.contains(key), "{}", created.out);
     let auditor = Api::new(&program.url, key);
     auditor.get("/apps").await;
     let refused = auditor.send(Method::POST, "/apps", Some(&serde_json::json!({"name": "x"}))).await;
@@ -202,8 +203,13 @@ async fn a_key_made_on_the_command_line_opens_the_api_and_is_shown_once() {
     assert!(!program.log().contains(key));
 
     let create = ["admin", "create-user", "--email", "ada@example.test", "--role", "support"];
-    let made = run(&create, &environment, "a long and uncommon phrase\n").await;
-    assert_eq!((made.code, made.out.trim()), (Some(0), "made support ada@example.test"), "{}", made.err);
+    let created = run(&create, &environment, "a long and uncommon phrase\n").await;
+    assert_eq!(
+        (created.code, created.out.trim()),
+        (Some(0), "created support ada@example.test"),
+        "{}",
+        created.err
+    );
     let twice = run(&create, &environment, "a long and uncommon phrase\n").await;
     assert_eq!(twice.code, Some(1));
     assert_eq!(

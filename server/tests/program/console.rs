@@ -1,4 +1,4 @@
-//! The door of the console: who gets in, and what browsers are told.
+//! Access to the console, and what browsers get.
 
 use crate::support::{Database, Program};
 use reqwest::{Client, StatusCode, redirect::Policy};
@@ -8,7 +8,7 @@ fn browser() -> Client {
 }
 
 #[tokio::test]
-async fn the_printed_link_signs_in_once_and_pages_want_a_session() {
+async fn the_printed_link_signs_in_once_and_pages_need_a_session() {
     let database = Database::create().await;
     let program = Program::serve(&database, &[]).await;
     let browser = browser();
@@ -35,17 +35,17 @@ async fn the_printed_link_signs_in_once_and_pages_want_a_session() {
     assert!(policy.contains("script-src 'nonce-") && policy.contains("frame-ancestors 'none'"), "{policy}");
     let nonce = policy.split("'nonce-").nth(1).unwrap().split('\'').next().unwrap().to_owned();
     let html = overview.text().await.unwrap();
-    assert!(html.contains(&format!("nonce=\"{nonce}\"")), "scripts carry the nonce");
+    assert!(html.contains(&format!("nonce=\"{nonce}\"")), "scripts have the nonce");
     assert!(html.contains("<title>Overview"), "{}", &html[..html.len().min(800)]);
 
     let again = browser.get(&link).send().await.unwrap();
-    assert!(again.headers().get("set-cookie").is_none(), "a link is good once");
+    assert!(again.headers().get("set-cookie").is_none(), "a link works once");
     assert_eq!(program.stop().await, Some(0));
     database.drop().await;
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_a_page_for_people_and_a_problem_for_programs() {
+async fn unknown_paths_are_a_page_for_people_and_a_problem_for_programs() {
     let database = Database::create().await;
     let program = Program::serve(&database, &[]).await;
     let browser = browser();
@@ -54,9 +54,9 @@ async fn what_is_not_there_is_a_page_for_people_and_a_problem_for_programs() {
         let request = browser.get(&missing).header("accept", "text/html").header("cookie", cookie);
         request.send().await.unwrap()
     };
-    let stranger = open("").await;
-    assert_eq!(stranger.status(), StatusCode::SEE_OTHER, "strangers learn of no address");
-    assert_eq!(stranger.headers()["location"], "/sign-in?next=%2Fno%2Fsuch%2Fpage");
+    let anonymous = open("").await;
+    assert_eq!(anonymous.status(), StatusCode::SEE_OTHER, "anonymous clients do not learn which paths exist");
+    assert_eq!(anonymous.headers()["location"], "/sign-in?next=%2Fno%2Fsuch%2Fpage");
     let signed_in = browser.get(program.sign_in.clone().unwrap()).send().await.unwrap();
     let page = open(signed_in.headers()["set-cookie"].to_str().unwrap().split(';').next().unwrap()).await;
     assert_eq!(page.status(), StatusCode::NOT_FOUND);

@@ -1,4 +1,4 @@
-//! Without a database of one's own: the embedded cluster comes, comes back, is joined by other commands, and goes.
+//! With the embedded database: it is started, restarted, used by other commands, and stopped.
 
 use crate::support::{ADMIN_KEY, Api, Program, eventually, run};
 use nix::{
@@ -8,9 +8,9 @@ use nix::{
 use reqwest::StatusCode;
 use std::{path::PathBuf, time::Duration};
 
-const PATIENCE: Duration = Duration::from_secs(90);
+const TIMEOUT: Duration = Duration::from_secs(90);
 
-/// Where an unprivileged user can go: root's database runs as one.
+/// A directory an unprivileged user can enter, because root's database runs as one.
 fn data_dir() -> PathBuf {
     std::env::temp_dir().join(format!("hg-{}", uuid::Uuid::now_v7().simple()))
 }
@@ -28,7 +28,7 @@ async fn is_ready(url: &str) -> Option<()> {
 }
 
 #[tokio::test]
-async fn the_embedded_database_survives_its_own_death_and_serves_other_commands() {
+async fn the_embedded_database_is_restarted_and_serves_other_commands() {
     let dir = data_dir();
     let dir_text = dir.to_str().unwrap();
     let environment = [("HEADGATE_DATA_DIR", dir_text), ("HEADGATE_ADMIN_API_KEY", ADMIN_KEY)];
@@ -48,17 +48,17 @@ async fn the_embedded_database_survives_its_own_death_and_serves_other_commands(
     let pid_file = std::fs::read_to_string(dir.join("postgres/data/postmaster.pid")).unwrap();
     let postmaster: i32 = pid_file.lines().next().unwrap().parse().unwrap();
     kill(Pid::from_raw(postmaster), Signal::SIGKILL).unwrap();
-    eventually("another database process runs", PATIENCE, async || {
+    eventually("another database process runs", TIMEOUT, async || {
         let pid_file = std::fs::read_to_string(dir.join("postgres/data/postmaster.pid")).ok()?;
         (pid_file.lines().next()? != postmaster.to_string() && pid_file.contains("ready")).then_some(())
     })
     .await;
-    eventually("it is ready again", PATIENCE, async || is_ready(&program.url).await).await;
+    eventually("it is ready again", TIMEOUT, async || is_ready(&program.url).await).await;
     assert_eq!(api.get("/records?record_type=book").await["items"].as_array().unwrap().len(), 2);
     assert_eq!(program.stop().await, Some(0));
-    assert!(!dir.join("postgres/data/postmaster.pid").exists(), "stopped in order");
+    assert!(!dir.join("postgres/data/postmaster.pid").exists(), "shut down cleanly");
 
-    // Nobody runs it now: a command starts it for itself.
+    // No process runs it now, so the command starts it itself.
     let export = run(&["export", "records", "--format", "csv"], &[("HEADGATE_DATA_DIR", dir_text)], "").await;
     assert_eq!(export.code, Some(0), "{}", export.err);
     assert_eq!(export.out.lines().count(), 3, "{}", export.out);
@@ -66,7 +66,7 @@ async fn the_embedded_database_survives_its_own_death_and_serves_other_commands(
 }
 
 #[tokio::test]
-async fn a_worker_without_a_server_says_what_it_misses() {
+async fn a_worker_without_a_server_explains_what_is_missing() {
     let dir = data_dir();
     let output = run(&["worker"], &[("HEADGATE_DATA_DIR", dir.to_str().unwrap())], "").await;
     assert_eq!(output.code, Some(1));
@@ -75,11 +75,11 @@ async fn a_worker_without_a_server_says_what_it_misses() {
         "{}",
         output.err
     );
-    assert!(!dir.exists(), "nothing was made");
+    assert!(!dir.exists(), "nothing was created");
 }
 
 #[tokio::test]
-async fn the_demo_is_alive_within_seconds_and_starts_twice_on_the_same_data() {
+async fn the_demo_delivers_within_seconds_and_starts_twice_on_the_same_data() {
     let dir = data_dir();
     let environment = [("HEADGATE_DATA_DIR", dir.to_str().unwrap()), ("HEADGATE_ADMIN_API_KEY", ADMIN_KEY)];
     for _ in 0..2 {
@@ -88,11 +88,11 @@ async fn the_demo_is_alive_within_seconds_and_starts_twice_on_the_same_data() {
         let api = Api::new(&program.url, ADMIN_KEY);
         assert_eq!(api.get("/apps").await["items"].as_array().unwrap().len(), 3);
         let integrations = api.get("/integrations?limit=100").await["items"].as_array().unwrap().clone();
-        // Beside each app's own of the type external.
-        let are_sent_to =
+        // Without the built-in integration of each app.
+        let receiving =
             integrations.iter().filter(|integration| integration["integration_type"] != "external");
-        assert_eq!(are_sent_to.count(), 8);
-        eventually("something was delivered, something fails", PATIENCE, async || {
+        assert_eq!(receiving.count(), 8);
+        eventually("something was delivered, something fails", TIMEOUT, async || {
             let totals = api.get("/stats/overview").await["totals"].clone();
             let delivers = totals["delivered_per_minute"].as_i64() > Some(0);
             let fails =

@@ -1,5 +1,5 @@
-//! The built program from outside: as people and scripts start it, over its own database, against real receivers.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on ends there, in its builders too")]
+//! The built program as people and scripts start it, with its own database and real receivers.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on panics, also in its builders")]
 
 mod support;
 

@@ -1,4 +1,4 @@
-//! A process that may open few files.
+//! A process with a low limit of open files.
 
 use crate::support::{Database, Program, eventually};
 use axum::{Router, routing::post};
@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 use std::time::Duration;
 use tokio::{net::TcpListener, sync::watch};
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 const JOBS: usize = 150;
 
 #[tokio::test]
-async fn deliveries_for_which_no_file_is_left_wait_and_no_attempt_counts() {
+async fn deliveries_without_a_free_file_wait_and_no_attempt_counts() {
     let database = Database::create().await;
     let (answers, receiver) = a_receiver_that_waits().await;
     let program = Program::serve_with_files(&database, 140, &[("HEADGATE_WORKERS", "200")]).await;
@@ -21,14 +21,14 @@ async fn deliveries_for_which_no_file_is_left_wait_and_no_attempt_counts() {
     let integration = api.webhook(&app, "slow", &receiver, more).await;
     let job = json!({"integration_id": integration, "job_type": "export", "payload": {}});
     api.post("/jobs", &json!(vec![job; JOBS])).await;
-    eventually("all files are open", PATIENCE, async || {
+    eventually("all files are open", TIMEOUT, async || {
         program.log().contains("a delivery waits: this process has too many open files").then_some(())
     })
     .await;
     answers.send_replace(true);
-    let done = eventually("all jobs are done", PATIENCE, async || {
+    let done = eventually("all jobs are done", TIMEOUT, async || {
         let path = format!("/jobs?integration_id={integration}&status=completed&limit=500");
-        // While none is left, a connection to the database may be what waits.
+        // While no file is free, the API may fail to connect to the database.
         let answer = api.send(Method::GET, &path, None).await.text().await.unwrap();
         let jobs = serde_json::from_str::<Value>(&answer).unwrap()["items"].as_array()?.clone();
         (jobs.len() == JOBS).then_some(jobs)
@@ -41,14 +41,14 @@ async fn deliveries_for_which_no_file_is_left_wait_and_no_attempt_counts() {
     database.drop().await;
 }
 
-/// Takes requests, and answers all of them once it is told to.
+/// Accepts requests, and answers all of them once the sender allows it.
 async fn a_receiver_that_waits() -> (watch::Sender<bool>, String) {
-    let (answers, told) = watch::channel(false);
+    let (answers, may_answer) = watch::channel(false);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     let answer = post(async move || {
-        let mut told = told.clone();
-        let _ = told.wait_for(|told| *told).await;
+        let mut may_answer = may_answer.clone();
+        let _ = may_answer.wait_for(|may_answer| *may_answer).await;
     });
     let router = Router::new().route("/", answer);
     tokio::spawn(async move { axum::serve(listener, router).await });

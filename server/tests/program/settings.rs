@@ -1,4 +1,4 @@
-//! What is wrong with the command line or a setting is one line, and the exit code says so.
+//! A mistake on the command line or in a setting is one line and exit code 2.
 
 use crate::support::{Output, run};
 
@@ -10,7 +10,7 @@ async fn refused(arguments: &[&str], environment: &[(&str, &str)]) -> String {
 }
 
 #[tokio::test]
-async fn an_unknown_or_bad_setting_stops_the_start_with_one_line() {
+async fn an_unknown_or_invalid_setting_prevents_the_start_with_one_line() {
     for (environment, words) in [
         (
             ("HEADGATE_WORKRES", "5"),
@@ -72,7 +72,7 @@ async fn settings_that_another_command_uses_are_ignored_and_empty_ones_are_unset
 }
 
 #[tokio::test]
-async fn a_data_directory_that_cannot_be_made_is_named_once_with_its_setting() {
+async fn a_data_directory_that_cannot_be_created_is_named_with_its_setting() {
     let output = run(&["migrate"], &[("HEADGATE_DATA_DIR", "/proc/headgate")], "").await;
     let lines: Vec<&str> = output.err.lines().collect();
     assert!(output.code != Some(0) && lines.len() == 1, "{}", output.err);

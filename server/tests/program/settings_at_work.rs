@@ -1,15 +1,15 @@
-//! What the settings of retries, breaker and time do in the program, seen from outside.
+//! The settings of retries, breaker and timeout take effect in the program.
 
-use crate::support::{Database, Manner, Program, Receiver, eventually};
+use crate::support::{Behaviour, Database, Program, Receiver, eventually};
 use serde_json::{Value, json};
 use std::time::Duration;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 #[tokio::test]
-async fn settings_of_retries_breaker_and_time_do_what_they_say() {
+async fn settings_of_retries_breaker_and_timeout_take_effect() {
     let database = Database::create().await;
-    let down = Receiver::start(Manner::FailsOneIn(1)).await;
+    let down = Receiver::start(Behaviour::FailsOneIn(1)).await;
     let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let silent_url = format!("http://{}/", silent.local_addr().unwrap());
     let environment = [
@@ -35,25 +35,25 @@ async fn settings_of_retries_breaker_and_time_do_what_they_say() {
         let attempts = job["attempts"].as_array().unwrap().clone();
         (job, attempts)
     };
-    let (job, tried) = eventually("the second attempt has failed", PATIENCE, async || {
+    let (job, tried) = eventually("the second attempt has failed", TIMEOUT, async || {
         Some(attempts(&failing).await)
             .filter(|(job, _)| job["attempt"] == 2 && job["status"] == "to_be_retried")
     })
     .await;
     assert_eq!(job["max_attempts"], 3);
     let waits: Vec<&Value> = tried.iter().map(|attempt| &attempt["next_wait_ms"]).collect();
-    assert_eq!(waits, [&json!(2_000), &json!(4_000)], "2^n s, and no part of it is random");
-    eventually("two failures in a row open the breaker", PATIENCE, async || {
+    assert_eq!(waits, [&json!(2_000), &json!(4_000)], "2^n s, without jitter");
+    eventually("two failures in a row open the breaker", TIMEOUT, async || {
         (api.get(&format!("/integrations/{failing}")).await["breaker"]["state"] == "open").then_some(())
     })
     .await;
 
-    let (_, tried) = eventually("an attempt is over after its time", PATIENCE, async || {
+    let (_, tried) = eventually("an attempt times out", TIMEOUT, async || {
         Some(attempts(&hanging).await).filter(|(job, _)| job["status"] == "to_be_retried")
     })
     .await;
     assert_eq!((&tried[0]["error_kind"], &tried[0]["outcome"]), (&json!("timeout"), &json!("timed_out")));
-    assert_eq!(tried[0]["next_wait_ms"], 3_600_000, "the integration's own schedule goes before the setting");
+    assert_eq!(tried[0]["next_wait_ms"], 3_600_000, "the integration's own schedule overrides the setting");
     let took = tried[0]["duration_ms"].as_i64().unwrap();
     assert!((400..10_000).contains(&took), "{took} ms");
     assert_eq!(api.get("/workers").await["items"][0]["slots"], 7);

@@ -1,12 +1,12 @@
-//! From the first line to the last: ready, healthy, measured, stopped; also while the database is away.
+//! Start, readiness, metrics and shutdown, also while the database is away.
 
-use crate::support::{Api, Database, Manner, Output, Program, Receiver, eventually, run};
+use crate::support::{Api, Behaviour, Database, Output, Program, Receiver, eventually, run};
 use nix::sys::signal::Signal;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use std::time::Duration;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 async fn get(url: &str) -> (StatusCode, String) {
     let response = reqwest::Client::builder().no_proxy().build().unwrap().get(url).send().await.unwrap();
@@ -14,7 +14,7 @@ async fn get(url: &str) -> (StatusCode, String) {
 }
 
 #[tokio::test]
-async fn a_program_becomes_ready_says_where_and_stops_in_order() {
+async fn a_program_becomes_ready_prints_its_url_and_stops_in_order() {
     let database = Database::create().await;
     let program = Program::serve(&database, &[]).await;
     let link = program.sign_in.clone().expect("a link while nobody can sign in");
@@ -22,7 +22,7 @@ async fn a_program_becomes_ready_says_where_and_stops_in_order() {
     assert_eq!(get(&format!("{}/healthz", program.url)).await, (StatusCode::OK, "ok\n".to_owned()));
     let (status, body) = get(&format!("{}/readyz", program.url)).await;
     let readiness: Value = serde_json::from_str(&body).unwrap();
-    // In its first second nobody may have sampled yet.
+    // In the first second there may be no snapshot yet.
     assert!(status == StatusCode::OK && readiness["status"] != "not_ready", "{body}");
     assert_eq!(readiness["checks"]["migrations"], json!({"state": "ok", "detail": "applied"}));
     let (status, metrics) = get(&format!("{}/metrics", program.url)).await;
@@ -33,7 +33,7 @@ async fn a_program_becomes_ready_says_where_and_stops_in_order() {
 }
 
 #[tokio::test]
-async fn a_port_that_is_taken_is_one_clear_line() {
+async fn a_port_in_use_is_reported_in_one_line() {
     let taken = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let Output { code, err, .. } = run(&["serve", "--listen", &address], &[], "").await;
@@ -46,7 +46,7 @@ async fn a_port_that_is_taken_is_one_clear_line() {
 }
 
 #[tokio::test]
-async fn a_database_that_cannot_be_reached_is_one_line() {
+async fn an_unreachable_database_is_reported_in_one_line() {
     let free = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("postgres://me:hunter2@{}/x", free.local_addr().unwrap());
     drop(free);
@@ -59,7 +59,7 @@ async fn a_database_that_cannot_be_reached_is_one_line() {
 }
 
 #[tokio::test]
-async fn an_external_database_wants_a_master_key() {
+async fn an_external_database_needs_a_master_key() {
     let database = Database::create().await;
     let Output { code, err, .. } =
         run(&["serve", "--listen", "127.0.0.1:0"], &[("DATABASE_URL", database.url())], "").await;
@@ -69,7 +69,7 @@ async fn an_external_database_wants_a_master_key() {
 }
 
 #[tokio::test]
-async fn another_master_key_than_the_databases_own_stops_the_start_with_one_line() {
+async fn a_wrong_master_key_prevents_the_start_with_one_line() {
     let database = Database::create().await;
     let program = Program::serve(&database, &[("HEADGATE_WORKERS", "0")]).await;
     let app = program.api().app("shop").await;
@@ -82,23 +82,23 @@ async fn another_master_key_than_the_databases_own_stops_the_start_with_one_line
     {
         let Output { code, out, err } = run(command, &environment, "").await;
         assert_eq!((code, out.as_str()), (Some(1), ""), "{command:?}: {err}");
-        let complaints: Vec<&str> = err.lines().filter(|line| line.starts_with("headgate: ")).collect();
-        assert!(complaints.len() == 1 && complaints[0].contains("HEADGATE_MASTER_KEY"), "{command:?}: {err}");
+        let errors: Vec<&str> = err.lines().filter(|line| line.starts_with("headgate: ")).collect();
+        assert!(errors.len() == 1 && errors[0].contains("HEADGATE_MASTER_KEY"), "{command:?}: {err}");
         assert!(!err.contains(other));
     }
     let program = Program::serve(&database, &[("HEADGATE_WORKERS", "0")]).await;
-    assert_eq!(program.stop().await, Some(0), "with its own key it starts again");
+    assert_eq!(program.stop().await, Some(0), "with the right key it starts again");
     database.drop().await;
 }
 
 #[tokio::test]
-async fn everything_lies_below_the_mount_prefix() {
+async fn everything_is_below_the_mount_prefix() {
     let database = Database::create().await;
     let program = Program::serve(&database, &[("HEADGATE_BASE_PATH", "/gate/")]).await;
     assert!(program.url.ends_with("/gate"), "{}", program.url);
     let root = program.url.strip_suffix("/gate").unwrap();
     assert_eq!(get(&format!("{}/healthz", program.url)).await.0, StatusCode::OK);
-    assert_eq!(get(&format!("{root}/healthz")).await.0, StatusCode::OK, "machines ask at the root");
+    assert_eq!(get(&format!("{root}/healthz")).await.0, StatusCode::OK, "probes at the root");
     assert_eq!(program.api().get("/apps").await["items"], json!([]));
     assert_eq!(get(&format!("{root}/api/v1/apps")).await.0, StatusCode::NOT_FOUND);
     let client =
@@ -113,8 +113,8 @@ async fn everything_lies_below_the_mount_prefix() {
     let cookie = signed_in.headers()["set-cookie"].to_str().unwrap().split(';').next().unwrap().to_owned();
     for slash in ["", "/", "/?window=1h"] {
         let address = format!("{}{slash}", program.url);
-        let stranger = client.get(&address).send().await.unwrap();
-        assert!(stranger.headers()["location"].to_str().unwrap().starts_with("/gate/sign-in"), "{address}");
+        let anonymous = client.get(&address).send().await.unwrap();
+        assert!(anonymous.headers()["location"].to_str().unwrap().starts_with("/gate/sign-in"), "{address}");
         let overview = client.get(&address).header("cookie", &cookie).send().await.unwrap();
         assert_eq!(overview.status(), StatusCode::OK, "{address}");
         assert!(overview.text().await.unwrap().contains("<title>Overview"), "{address}");
@@ -132,13 +132,13 @@ async fn a_second_signal_ends_at_once() {
     let app = api.app("a").await;
     let integration = api.webhook(&app, "hangs", &receiver, json!({"timeout_ms": 600_000})).await;
     api.post("/jobs", &json!({"integration_id": integration, "job_type": "wait", "payload": {}})).await;
-    eventually("the job is being processed", PATIENCE, async || {
+    eventually("the job is being processed", TIMEOUT, async || {
         (api.get(&format!("/integrations/{integration}/status")).await["processing"] == 1).then_some(())
     })
     .await;
     program.signal(Signal::SIGTERM);
     let readyz = format!("{}/readyz", program.url);
-    eventually("readiness turns red", PATIENCE, async || {
+    eventually("readiness fails", TIMEOUT, async || {
         (get(&readyz).await.0 == StatusCode::SERVICE_UNAVAILABLE).then_some(())
     })
     .await;
@@ -161,9 +161,9 @@ async fn hanging() -> String {
 }
 
 #[tokio::test]
-async fn a_database_that_goes_away_is_said_and_nothing_is_lost() {
+async fn without_database_the_api_is_503_and_nothing_is_lost() {
     let database = Database::create().await;
-    let receiver = Receiver::start(Manner::Obliging).await;
+    let receiver = Receiver::start(Behaviour::AlwaysOk).await;
     let proxy = database.behind_a_proxy().await;
     let environment = [("HEADGATE_DATABASE_URL", proxy.url.as_str()), ("HEADGATE_POLL_INTERVAL", "200ms")];
     let program = Program::serve(&database, &environment).await;
@@ -175,7 +175,7 @@ async fn a_database_that_goes_away_is_said_and_nothing_is_lost() {
     in_sync(&api, &integration).await;
 
     proxy.set_on(false);
-    let refused = eventually("the API says so", PATIENCE, async || {
+    let refused = eventually("the API answers 503", TIMEOUT, async || {
         let response = api.send(Method::POST, "/events", Some(&event("during"))).await;
         (response.status() == StatusCode::SERVICE_UNAVAILABLE).then_some(response)
     })
@@ -185,7 +185,7 @@ async fn a_database_that_goes_away_is_said_and_nothing_is_lost() {
     assert_eq!(get(&format!("{}/readyz", program.url)).await.0, StatusCode::SERVICE_UNAVAILABLE);
 
     proxy.set_on(true);
-    eventually("it is ready again", PATIENCE, async || {
+    eventually("it is ready again", TIMEOUT, async || {
         (get(&format!("{}/readyz", program.url)).await.0 == StatusCode::OK).then_some(())
     })
     .await;
@@ -198,7 +198,7 @@ async fn a_database_that_goes_away_is_said_and_nothing_is_lost() {
 }
 
 async fn in_sync(api: &Api, integration: &str) {
-    eventually("everything is delivered", PATIENCE, async || {
+    eventually("everything is delivered", TIMEOUT, async || {
         let status = api.get(&format!("/integrations/{integration}/status")).await;
         (status["sync_state"] == "in_sync" && status["records_in_sync"] == status["records_total"])
             .then_some(())

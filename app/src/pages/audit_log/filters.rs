@@ -1,7 +1,7 @@
 //! Filters of the audit log: a GET form, so they are in the address.
 
 use crate::{
-    components::audit_words,
+    components::deployment::audit_words,
     state::{
         audit_filters::{cleared, is_narrowed},
         base_path,

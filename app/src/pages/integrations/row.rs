@@ -4,7 +4,7 @@ use crate::{
     calls::integration_list::IntegrationRow,
     components::{
         HealthBadge, HealthText, RateLimitUseMeter, eta_words,
-        gauge_words::{self, alarming, oldest},
+        integrations::gauge_words::{self, alarming, oldest},
     },
     format,
     ui::{CheckField, Link, Sparkline, Tone},

@@ -9,7 +9,7 @@ use crate::{
     },
     components::{
         IntegrationLink, JobStateBadge, LiveBadge, Loaded, OperationBadge, OperationProgress, PageHead,
-        operation_words::{about, list_of, what_it_does},
+        deployment::operation_words::{about, list_of, what_it_does},
     },
     format,
     state::{clock, opened, page_url, revision},

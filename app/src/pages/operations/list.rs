@@ -8,10 +8,14 @@ use crate::{
     },
     components::{
         LiveBadge, Loaded, OperationBadge, OperationProgress, PageHead,
-        operation_words::{about, what_it_does},
+        deployment::operation_words::{about, what_it_does},
     },
     format,
-    state::{clock, page_url, page_url::PageUrl, refresh, revision},
+    state::{
+        clock,
+        page_url::{self, PageUrl},
+        refresh, revision,
+    },
     ui::{Ago, Card, EmptyState, Glyph, Link, LinkButton, Pagination, Table},
 };
 use chrono::{DateTime, Utc};

@@ -13,8 +13,8 @@ use model::{
 use queue::{
     error::QueueError,
     store::jobs::{
-        record_key::deduplication_id,
-        rows::{JobRow, select},
+        deduplication_id,
+        read::rows::{JobRow, select},
     },
 };
 use serde_json::Value;

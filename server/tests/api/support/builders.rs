@@ -10,15 +10,15 @@ pub(crate) async fn an_app(client: &Client, name: &str) -> String {
 /// A new webhook's id.
 pub(crate) async fn a_webhook(client: &Client, app_id: &str, url: &str) -> String {
     let body = json!({"app_id": app_id, "name": "Shop", "integration_type": "webhook", "endpoint_url": url});
-    made(client, body).await
+    create(client, body).await
 }
 
-/// A new integration without an address: its jobs wait for workers of their own.
+/// A new integration without URL: its jobs wait for external workers.
 pub(crate) async fn an_external(client: &Client, app_id: &str) -> String {
-    made(client, json!({"app_id": app_id, "name": "Nightly", "integration_type": "external"})).await
+    create(client, json!({"app_id": app_id, "name": "Nightly", "integration_type": "external"})).await
 }
 
-async fn made(client: &Client, body: Value) -> String {
+async fn create(client: &Client, body: Value) -> String {
     let integration = client.post("/integrations", body).await.ok(201);
     integration["id"].as_str().unwrap().to_owned()
 }
@@ -26,8 +26,8 @@ async fn made(client: &Client, body: Value) -> String {
 /// A new job's id.
 pub(crate) async fn a_job(client: &Client, integration_id: &str) -> String {
     let body = json!({"integration_id": integration_id, "job_type": "export.nightly", "payload": {"n": 1}});
-    let made = client.post("/jobs", body).await.ok(201);
-    made["items"][0]["id"].as_str().unwrap().to_owned()
+    let create = client.post("/jobs", body).await.ok(201);
+    create["items"][0]["id"].as_str().unwrap().to_owned()
 }
 
 /// A change of a product.

@@ -12,7 +12,6 @@ pub(crate) struct Client {
     headers: HeaderMap,
 }
 
-/// What came back.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -36,7 +35,7 @@ impl Client {
         self
     }
 
-    /// Below `/api/v1`.
+    /// `path` is below `/api/v1`.
     pub(crate) async fn get(&self, path: &str) -> Answer {
         self.call(Method::GET, path, None).await
     }
@@ -45,7 +44,7 @@ impl Client {
         self.call(Method::POST, path, Some(body)).await
     }
 
-    /// Without a body.
+    /// POST without a body.
     pub(crate) async fn act(&self, path: &str) -> Answer {
         self.call(Method::POST, path, None).await
     }
@@ -58,7 +57,7 @@ impl Client {
         self.call(Method::DELETE, path, None).await
     }
 
-    /// A body as it is, with its content type.
+    /// POST with any body and content type.
     pub(crate) async fn send(
         &self,
         path: &str,
@@ -80,7 +79,7 @@ impl Client {
         Answer::of(request).await
     }
 
-    /// Anything below the address itself.
+    /// `path` is below the root.
     pub(crate) fn request(&self, method: Method, path: &str) -> RequestBuilder {
         self.http.request(method, format!("{}{path}", self.base)).headers(self.headers.clone())
     }
@@ -102,14 +101,14 @@ impl Answer {
         self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
     }
 
-    /// The body, after the status was checked.
+    /// Checks the status and returns the body.
     #[track_caller]
     pub(crate) fn ok(&self, status: u16) -> Value {
         assert_eq!(self.status, status, "{}", self.text);
         if self.text.is_empty() { Value::Null } else { self.json() }
     }
 
-    /// The problem document, after its form was checked.
+    /// Checks the problem document and returns it.
     #[track_caller]
     pub(crate) fn problem(&self, status: u16) -> Value {
         assert_eq!(self.status, status, "{}", self.text);
@@ -122,7 +121,7 @@ impl Answer {
         problem
     }
 
-    /// Where the faults are, after the status was checked.
+    /// Checks the status and returns the pointers of the faults.
     #[track_caller]
     pub(crate) fn pointers(&self, status: u16) -> Vec<String> {
         let problem = self.problem(status);

@@ -1,4 +1,4 @@
-//! A way to the database on which the answer to a commit is lost.
+//! A proxy of the database that loses the answer to a commit.
 
 use sqlx::{PgPool, postgres::PgConnectOptions};
 use std::sync::{
@@ -10,7 +10,7 @@ use tokio::{
     net::{TcpListener, TcpStream, UnixStream},
 };
 
-/// Forwards connections; while it is lossy, one that commits ends once the database has answered.
+/// Forwards connections; while it is lossy, a connection that commits is closed when the database answers.
 pub(crate) struct Lossy {
     pub(crate) pool: PgPool,
     is_lossy: Arc<AtomicBool>,
@@ -59,20 +59,20 @@ impl Lossy {
 async fn forward(client: TcpStream, database: impl AsyncRead + AsyncWrite, is_lossy: &AtomicBool) {
     let (mut from_client, mut to_client) = split(client);
     let (mut from_database, mut to_database) = split(database);
-    let (mut asked, mut answered) = ([0; 16_384], [0; 16_384]);
+    let (mut request, mut response) = ([0; 16_384], [0; 16_384]);
     let mut commits = false;
     loop {
         tokio::select! {
-            read = from_client.read(&mut asked) => {
+            read = from_client.read(&mut request) => {
                 let Ok(n @ 1..) = read else { return };
-                commits |= is_lossy.load(Ordering::Acquire) && asked[..n].windows(6).any(|word| word == b"COMMIT");
-                if to_database.write_all(&asked[..n]).await.is_err() {
+                commits |= is_lossy.load(Ordering::Acquire) && request[..n].windows(6).any(|word| word == b"COMMIT");
+                if to_database.write_all(&request[..n]).await.is_err() {
                     return;
                 }
             }
-            read = from_database.read(&mut answered) => {
+            read = from_database.read(&mut response) => {
                 let Ok(n @ 1..) = read else { return };
-                if commits || to_client.write_all(&answered[..n]).await.is_err() {
+                if commits || to_client.write_all(&response[..n]).await.is_err() {
                     return;
                 }
             }

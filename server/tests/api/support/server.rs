@@ -25,7 +25,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 /// `HEADGATE_ADMIN_API_KEY`
 pub(crate) const ADMIN_KEY: &str = "admin-key-of-the-tests-0123456789abcdef";
 
-/// The whole router on a port, with maintenance and, if asked for, workers.
+/// The whole router on a port, with maintenance and optionally workers.
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
     pub(crate) state: AppState,
@@ -34,12 +34,12 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Without workers: jobs stay where they are put.
+    /// Without workers, so that jobs wait.
     pub(crate) async fn start(pool: PgPool) -> Self {
         Self::start_with(pool, None, false, "").await
     }
 
-    /// Without workers, with lists from another database.
+    /// Without workers, with lists from a replica.
     pub(crate) async fn with_replica(pool: PgPool, replica: PgPool) -> Self {
         Self::start_with(pool, Some(replica), false, "").await
     }
@@ -53,12 +53,12 @@ impl Server {
         Self::start_with(pool, None, false, base_path).await
     }
 
-    /// With bounds of connections and bodies of one's own.
+    /// With limits of connections and bodies.
     pub(crate) async fn bounded(pool: PgPool, limits: ConnectionLimits, pace: Pace) -> Self {
         Self::start_bounded(pool, None, false, AppSettings { pace, ..AppSettings::default() }, limits).await
     }
 
-    /// With so much memory for requests.
+    /// With a memory budget for requests.
     pub(crate) async fn with_memory(pool: PgPool, memory: RequestMemory) -> Self {
         let settings = AppSettings { memory, ..AppSettings::default() };
         Self::start_bounded(pool, None, false, settings, ConnectionLimits::for_files(None)).await
@@ -76,7 +76,7 @@ impl Server {
         settings: AppSettings,
         limits: ConnectionLimits,
     ) -> Self {
-        // A database that is away is part of some tests.
+        // Fails in tests without a database.
         let _ = queue::store::partitions::make_ahead(&pool).await;
         let stop = CancellationToken::new();
         let master_key = MasterKey::generate();
@@ -143,7 +143,7 @@ impl Server {
         self.anonymous().with_key(&made.key)
     }
 
-    /// Somebody who signed in to the console.
+    /// With the session of a new user.
     pub(crate) async fn person(&self, name: &str, role: Role) -> Client {
         let (email, password) = (format!("{name}@example.test"), "correct horse battery staple");
         let new = json!({"email": email, "name": name, "role": role, "password": password});
@@ -156,22 +156,22 @@ impl Server {
         self.anonymous().with("cookie", cookie).with("origin", &format!("http://{}", self.address))
     }
 
-    /// Waits until the sampler has seen what is committed now.
+    /// Waits for a snapshot of what is committed now.
     pub(crate) async fn sampled(&self) {
         let now = "select clock_timestamp()";
         let now: DateTime<Utc> = sqlx::query_scalar(now).fetch_one(&self.state.pool).await.unwrap();
-        self.sees(|snapshot| snapshot.at > now).await;
+        self.until_snapshot(|snapshot| snapshot.at > now).await;
     }
 
-    /// Waits until a snapshot is like that.
-    pub(crate) async fn sees(&self, is_like_that: impl Fn(&Snapshot) -> bool) {
+    /// Waits for a snapshot that matches.
+    pub(crate) async fn until_snapshot(&self, matches_state: impl Fn(&Snapshot) -> bool) {
         let mut live = self.state.live.subscribe();
-        let seen =
-            live.wait_for(|state| state.snapshot.as_ref().is_some_and(|snapshot| is_like_that(snapshot)));
-        tokio::time::timeout(Duration::from_secs(20), seen).await.expect("a snapshot in time").unwrap();
+        let snapshot =
+            live.wait_for(|state| state.snapshot.as_ref().is_some_and(|snapshot| matches_state(snapshot)));
+        tokio::time::timeout(Duration::from_secs(20), snapshot).await.expect("a snapshot in time").unwrap();
     }
 
-    /// Waits until the workers have recorded that many results.
+    /// Waits until the workers have recorded this many results.
     pub(crate) async fn recorded(&self, results: u64) {
         let mut recorded = self.engine.as_ref().expect("a server with workers").recorded();
         let waited =

@@ -10,30 +10,33 @@ use tracing_subscriber::{
 };
 
 thread_local! {
-    /// The statements of this thread, where somebody wants to know. A test has a thread, and everything in it runs there, the server too.
-    static MADE: RefCell<Option<Vec<String>>> = const { RefCell::new(None) };
+    /// The statements of this thread, if it records them. A test and its server run in one thread.
+    static RECORDED: RefCell<Option<Vec<String>>> = const { RefCell::new(None) };
 }
 
-/// The statements that a test and its server make. (Each is an event of sqlx's.)
+/// Records the statements of a test and its server, from sqlx's events.
 pub(crate) struct Statements(());
 
 impl Statements {
-    /// From now on.
+    /// Records from now on.
     pub(crate) fn of_this_test() -> Self {
         static LISTENING: Once = Once::new();
-        // For all threads: with a subscriber of one thread, another that tells of a statement first says for all that nobody listens.
+        // Global, because tracing caches interest per call site: with a subscriber of one thread, a statement of another thread could disable the
+        // event for all.
         LISTENING.call_once(|| {
             let statements = Targets::new().with_target("sqlx::query", LevelFilter::TRACE);
             let subscriber = tracing_subscriber::registry().with(Listener.with_filter(statements));
             tracing::subscriber::set_global_default(subscriber).unwrap();
         });
-        MADE.set(Some(Vec::new()));
+        RECORDED.set(Some(Vec::new()));
         Self(())
     }
 
-    /// How many said this.
-    pub(crate) fn saying(&self, text: &str) -> usize {
-        MADE.with_borrow(|made| made.iter().flatten().filter(|statement| statement.contains(text)).count())
+    /// The number of statements that contain the text.
+    pub(crate) fn count(&self, text: &str) -> usize {
+        RECORDED.with_borrow(|recorded| {
+            recorded.iter().flatten().filter(|statement| statement.contains(text)).count()
+        })
     }
 }
 
@@ -41,17 +44,17 @@ struct Listener;
 
 impl<S: Subscriber> Layer<S> for Listener {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
-        MADE.with_borrow_mut(|made| {
-            if let Some(made) = made {
-                event.record(&mut Made(made));
+        RECORDED.with_borrow_mut(|recorded| {
+            if let Some(recorded) = recorded {
+                event.record(&mut Recorder(recorded));
             }
         });
     }
 }
 
-struct Made<'a>(&'a mut Vec<String>);
+struct Recorder<'a>(&'a mut Vec<String>);
 
-impl Visit for Made<'_> {
+impl Visit for Recorder<'_> {
     fn record_str(&mut self, field: &Field, value: &str) {
         if field.name() == "db.statement" {
             self.0.push(value.to_owned());

@@ -3,7 +3,6 @@
 use reqwest::{Client, Method, Response};
 use serde_json::Value;
 
-/// Speaks with one key.
 #[derive(Clone)]
 pub(crate) struct Api {
     client: Client,
@@ -34,13 +33,13 @@ impl Api {
         read(self.send(Method::POST, path, Some(body)).await).await
     }
 
-    /// The app's id.
+    /// Creates an app and returns its id.
     pub(crate) async fn app(&self, slug: &str) -> String {
         let app = self.post("/apps", &serde_json::json!({"name": slug, "slug": slug})).await;
         app["id"].as_str().unwrap().to_owned()
     }
 
-    /// The integration's id.
+    /// Creates a webhook and returns its id.
     pub(crate) async fn webhook(&self, app_id: &str, name: &str, url: &str, more: Value) -> String {
         let mut new = serde_json::json!({
             "app_id": app_id, "name": name, "integration_type": "webhook", "endpoint_url": url,

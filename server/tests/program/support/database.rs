@@ -1,10 +1,9 @@
-//! A database of one test alone, on the server of `DATABASE_URL`.
+//! A database for one test, on the server of `DATABASE_URL`.
 
 use super::Proxy;
 use sqlx::{Connection as _, Executor as _, PgConnection, postgres::PgConnectOptions};
 use std::str::FromStr as _;
 
-/// An empty database.
 pub(crate) struct Database {
     server: PgConnectOptions,
     name: String,

@@ -20,9 +20,9 @@ use tokio::{
 
 /// Accepted by every program that [`Program::serve`] starts.
 pub(crate) const ADMIN_KEY: &str = "an-operators-key-for-tests-0123456789";
-const PATIENCE: Duration = Duration::from_secs(90);
+const TIMEOUT: Duration = Duration::from_secs(90);
 
-/// `headgate` with nothing of our environment.
+/// `headgate` without our environment.
 pub(crate) fn headgate(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_headgate"));
     command.args(arguments);
@@ -35,7 +35,7 @@ fn with_own_environment(mut command: Command) -> Command {
     command
 }
 
-/// What a command that ends by itself left behind.
+/// The result of a command that ends by itself.
 #[derive(Debug)]
 pub(crate) struct Output {
     pub(crate) code: Option<i32>,
@@ -54,7 +54,7 @@ pub(crate) async fn run(arguments: &[&str], environment: &[(&str, &str)], input:
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .output();
-    let output = timeout(PATIENCE, output).await.expect("the command ends").unwrap();
+    let output = timeout(TIMEOUT, output).await.expect("the command ends").unwrap();
     std::fs::remove_file(file.0).unwrap();
     Output {
         code: output.status.code(),
@@ -69,23 +69,23 @@ fn tempfile() -> (PathBuf, std::fs::File) {
     (path, file)
 }
 
-/// A program that serves.
+/// A running `headgate serve`.
 pub(crate) struct Program {
     child: Child,
     /// `http://127.0.0.1:PORT` with the mount prefix.
     pub(crate) url: String,
-    /// The line behind it, if there was one.
+    /// The sign-in link on the next line, if there was one.
     pub(crate) sign_in: Option<String>,
     log: Arc<Mutex<String>>,
 }
 
 impl Program {
-    /// `headgate serve` on a database, any port, with an admin key and whatever else.
+    /// `headgate serve` on a database and any port, with an admin key and this environment.
     pub(crate) async fn serve(database: &Database, environment: &[(&str, &str)]) -> Self {
         Self::start(&["serve"], &serving(database, environment)).await
     }
 
-    /// The same where no more than so many files may be open.
+    /// The same with a limit of open files.
     pub(crate) async fn serve_with_files(
         database: &Database,
         files: u32,
@@ -97,7 +97,7 @@ impl Program {
         Self::wait(with_own_environment(shell), &serving(database, environment)).await
     }
 
-    /// Starts a command that prints where it is ready, and waits until it does.
+    /// Starts a command that prints its URL when it is ready, and waits for that.
     pub(crate) async fn start(arguments: &[&str], environment: &[(&str, &str)]) -> Self {
         Self::wait(headgate(arguments), environment).await
     }
@@ -115,7 +115,7 @@ impl Program {
         keep(child.stderr.take().unwrap(), Arc::clone(&log));
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let mut url = None;
-        let ready = timeout(PATIENCE, async {
+        let ready = timeout(TIMEOUT, async {
             while let Some(line) = lines.next_line().await.unwrap() {
                 if let Some(address) = line.strip_prefix("Headgate is ready: ") {
                     url = Some(address.to_owned());
@@ -130,12 +130,12 @@ impl Program {
         // With an operator from the environment there is no second line.
         let has_link = !environment.iter().any(|(name, _)| *name == "HEADGATE_ADMIN_EMAIL");
         let sign_in = if has_link {
-            let line = timeout(PATIENCE, lines.next_line()).await.expect("a second line").unwrap();
+            let line = timeout(TIMEOUT, lines.next_line()).await.expect("a second line").unwrap();
             line.and_then(|line| Some(line.strip_prefix("Sign in: ")?.to_owned()))
         } else {
             None
         };
-        // Nobody reads on: the pipe stays open so that writing to it does not fail.
+        // Keeps the pipe open, so that writing to it does not fail.
         tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
         Self { child, url, sign_in, log }
     }
@@ -156,15 +156,15 @@ impl Program {
         kill(Pid::from_raw(self.id().cast_signed()), signal).unwrap();
     }
 
-    /// SIGTERM, and its exit code.
+    /// Sends SIGTERM and returns the exit code.
     pub(crate) async fn stop(mut self) -> Option<i32> {
         self.signal(Signal::SIGTERM);
         self.ended().await
     }
 
-    /// Its exit code, once it has ended; none: a signal ended it.
+    /// Waits for the end and returns the exit code, `None` if a signal ended it.
     pub(crate) async fn ended(&mut self) -> Option<i32> {
-        let status = timeout(PATIENCE, self.child.wait()).await;
+        let status = timeout(TIMEOUT, self.child.wait()).await;
         status
             .unwrap_or_else(|_| panic!("headgate did not end:\n{}", self.log.lock().unwrap()))
             .unwrap()
@@ -172,7 +172,7 @@ impl Program {
     }
 }
 
-/// What `serve` needs, and whatever else.
+/// The environment that `serve` needs, and more.
 fn serving<'a>(database: &'a Database, more: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
     let own = [
         ("HEADGATE_DATABASE_URL", database.url()),

@@ -1,4 +1,4 @@
-//! A way to the database that can be cut.
+//! A proxy of the database that can be switched off.
 
 use sqlx::postgres::PgConnectOptions;
 use std::{net::Ipv4Addr, path::PathBuf};

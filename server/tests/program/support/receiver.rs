@@ -1,4 +1,4 @@
-//! An external system: builds its copy of the catalog from what it is sent and from nothing else.
+//! An external system that builds its copy of the catalog only from what it is sent.
 
 use axum::{
     Router,
@@ -15,16 +15,13 @@ use std::{
 };
 use tokio::net::TcpListener;
 
-/// How it answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Manner {
-    /// 200 to everything.
-    Obliging,
-    /// 503 to one request in so many.
+pub(crate) enum Behaviour {
+    AlwaysOk,
+    /// Answers 503 to every n-th request.
     FailsOneIn(u64),
 }
 
-/// A running system.
 #[derive(Clone)]
 pub(crate) struct Receiver {
     pub(crate) url: String,
@@ -32,7 +29,7 @@ pub(crate) struct Receiver {
 }
 
 struct Inner {
-    manner: Manner,
+    behaviour: Behaviour,
     requests: u64,
     copy: BTreeMap<String, Map<String, Value>>,
     bodies: Vec<Value>,
@@ -40,11 +37,16 @@ struct Inner {
 }
 
 impl Receiver {
-    pub(crate) async fn start(manner: Manner) -> Self {
+    pub(crate) async fn start(behaviour: Behaviour) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let url = format!("http://{}/hook", listener.local_addr().unwrap());
-        let inner =
-            Inner { manner, requests: 0, copy: BTreeMap::new(), bodies: Vec::new(), timestamps: Vec::new() };
+        let inner = Inner {
+            behaviour,
+            requests: 0,
+            copy: BTreeMap::new(),
+            bodies: Vec::new(),
+            timestamps: Vec::new(),
+        };
         let inner = Arc::new(Mutex::new(inner));
         let router = Router::new().route("/hook", post(receive)).with_state(Arc::clone(&inner));
         tokio::spawn(async move { axum::serve(listener, router).await });
@@ -56,12 +58,12 @@ impl Receiver {
         self.inner.lock().unwrap().copy.clone()
     }
 
-    /// The bodies it accepted since it was last asked.
+    /// The bodies accepted since the last call.
     pub(crate) fn take_bodies(&self) -> Vec<Value> {
         std::mem::take(&mut self.inner.lock().unwrap().bodies)
     }
 
-    /// When the requests say that they were signed.
+    /// The `webhook-timestamp` of each request.
     pub(crate) fn timestamps(&self) -> Vec<String> {
         self.inner.lock().unwrap().timestamps.clone()
     }
@@ -76,12 +78,12 @@ async fn receive(State(inner): State<Arc<Mutex<Inner>>>, headers: HeaderMap, bod
     let mut inner = inner.lock().unwrap();
     inner.requests += 1;
     inner.timestamps.push(headers["webhook-timestamp"].to_str().unwrap().to_owned());
-    if let Manner::FailsOneIn(n) = inner.manner
+    if let Behaviour::FailsOneIn(n) = inner.behaviour
         && inner.requests.is_multiple_of(n)
     {
         return StatusCode::SERVICE_UNAVAILABLE;
     }
-    // A sample, or a bundle: it keeps no copy of those.
+    // Samples and bundles are not part of the copy.
     if body["record"].is_null() {
         return StatusCode::OK;
     }
@@ -90,7 +92,7 @@ async fn receive(State(inner): State<Arc<Mutex<Inner>>>, headers: HeaderMap, bod
     StatusCode::OK
 }
 
-/// The contract, section 4.
+/// Applies a delivery as the documentation describes.
 fn apply(copy: &mut BTreeMap<String, Map<String, Value>>, body: &Value) {
     let id = body["record"]["id"].as_str().unwrap();
     if body["type"] == "record.deleted" {
@@ -105,6 +107,6 @@ fn apply(copy: &mut BTreeMap<String, Map<String, Value>>, body: &Value) {
     let record = copy.get_mut(id).expect("a delta follows a full send");
     record.extend(set);
     for name in body["changes"]["unset"].as_array().unwrap() {
-        assert!(record.remove(name.as_str().unwrap()).is_some(), "only what is there is unset: {body}");
+        assert!(record.remove(name.as_str().unwrap()).is_some(), "only existing fields are unset: {body}");
     }
 }

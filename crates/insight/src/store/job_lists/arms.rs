@@ -3,7 +3,7 @@
 
 use super::filter::{self, Part};
 use model::{actor::Scope, filter::JobFilter, id::AppId, job::JobStatus};
-use queue::store::jobs::record_key::record_of;
+use queue::store::jobs::record_of;
 use sqlx::{Postgres, QueryBuilder};
 use uuid::Uuid;
 

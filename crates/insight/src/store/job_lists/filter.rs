@@ -11,7 +11,7 @@ use model::{
     job::JobStatus,
     rules::masking::FirstSecret,
 };
-use queue::store::jobs::record_key::deduplication_id;
+use queue::store::jobs::deduplication_id;
 pub(crate) use queue::store::jobs::{Part, push_scope};
 use sqlx::{Postgres, QueryBuilder};
 

@@ -17,7 +17,7 @@ use model::{
 };
 use queue::{
     error::QueueError,
-    store::jobs::rows::{self, JobRow},
+    store::jobs::read::rows::{self, JobRow},
 };
 use sqlx::PgPool;
 

@@ -6,7 +6,7 @@
 
 use crate::{
     error::QueueError,
-    store::jobs::{AttemptEnd, keys},
+    store::jobs::{AttemptEnd, accept::keys},
 };
 use model::id::{IntegrationId, JobId};
 use sqlx::PgConnection;

@@ -4,8 +4,8 @@ use crate::{
     error::QueueError,
     store::jobs::{
         ClaimRequest, ClaimedJob, Part,
-        claim::{claim_on, take_turn},
-        rows::{JobRow, select},
+        claim::take::{claim_on, take_turn},
+        read::rows::{JobRow, select},
     },
 };
 use model::{

@@ -1,7 +1,7 @@
 //! Locking waiting jobs that are to be ended, without waiting for locks.
 
-use super::keys;
 use crate::error::QueueError;
+use crate::store::jobs::accept::keys;
 use model::id::{BatchId, IntegrationId, JobId};
 use sqlx::PgConnection;
 

@@ -4,7 +4,7 @@ use super::{Key, count};
 use crate::{
     error::QueueError,
     store::{
-        jobs::keys,
+        jobs::accept::keys,
         leader::{self, Term},
     },
 };

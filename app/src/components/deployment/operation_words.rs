@@ -1,0 +1,228 @@
+//! The state of a bulk operation as a pill and a bar, and in words what it does.
+
+use crate::components::page::filter_sentence::sentence;
+use crate::{
+    calls::names::Names,
+    format,
+    state::page_url::PageUrl,
+    ui::{Glyph, Pill, ProgressBar, Tone},
+};
+use leptos::prelude::*;
+use model::{
+    filter::JobFilter,
+    operation::{BulkAction, BulkSubject, Operation, OperationState},
+};
+use serde_json::Value;
+
+fn style(state: OperationState) -> (Tone, Glyph, &'static str) {
+    match state {
+        OperationState::Held => (Tone::Waiting, Glyph::Clock, "Held"),
+        OperationState::Running => (Tone::Processing, Glyph::Sync, "Running"),
+        OperationState::Paused => (Tone::Paused, Glyph::Pause, "Paused"),
+        OperationState::Done => (Tone::Delivered, Glyph::Check, "Done"),
+        OperationState::Aborted => (Tone::Paused, Glyph::Ban, "Aborted"),
+        OperationState::Undone => (Tone::Paused, Glyph::Undo, "Undone"),
+    }
+}
+
+/// The state as a pill.
+#[component]
+pub fn OperationBadge(
+    /// A signal, so that a live row changes in place.
+    #[prop(into)]
+    state: Signal<OperationState>,
+) -> impl IntoView {
+    view! {
+        <Pill
+            tone=Signal::derive(move || style(state.get()).0)
+            glyph=Signal::derive(move || style(state.get()).1)
+            label=Signal::derive(move || style(state.get()).2.to_owned())
+        />
+    }
+    .into_any()
+}
+
+/// `1,240 of 3,000 · 12 skipped · about 88 s left`, under a bar.
+#[component]
+pub fn OperationProgress(
+    /// A signal, so that the bar moves in place.
+    #[prop(into)]
+    operation: Signal<Operation>,
+) -> impl IntoView {
+    let share = move || operation.with(|o| o.handled() as f64 / o.matched.max(1) as f64);
+    view! {
+        <div class="min-w-[180px]">
+            <ProgressBar
+                label="Progress"
+                share=Signal::derive(share)
+                tone=Signal::derive(move || operation.with(|o| style(o.state).0))
+            />
+            <p class="type-label text-faint tabular-nums mt-1">{move || operation.with(in_words)}</p>
+        </div>
+    }
+    .into_any()
+}
+
+fn in_words(operation: &Operation) -> String {
+    let (changed, matched) = (format::count(operation.changed), format::count(operation.matched));
+    let mut parts = vec![match operation.action {
+        BulkAction::Delete if operation.finished_at.is_some() => format!("{changed} rows deleted"),
+        BulkAction::Delete => format!("{changed} of about {matched} rows deleted"),
+        _ => format!("{changed} of {matched} changed"),
+    }];
+    if operation.skipped > 0 {
+        parts.push(format!("{} skipped", format::count(operation.skipped)));
+    }
+    if let Some(eta) = operation.eta_seconds {
+        parts.push(format!("about {} left", format::eta(eta)));
+    }
+    parts.join(" · ")
+}
+
+/// `Requeue 3,000 dead letters`, `Undo a purge of 12 dead letters`, `Delete the app “Nordwind”`.
+pub fn what_it_does(operation: &Operation) -> String {
+    let things = match &operation.deleted_name {
+        Some(name) => format!("{} “{name}”", deleted_thing(operation.subject)),
+        None => things(operation.subject, operation.matched),
+    };
+    match operation.action {
+        BulkAction::Undo => format!("Undo: restore {things}"),
+        action => format!("{} {things}", verb(action)),
+    }
+}
+
+/// What is deleted, without its name.
+fn deleted_thing(subject: BulkSubject) -> &'static str {
+    if subject == BulkSubject::App { "the app" } else { "the integration" }
+}
+
+/// The verb on the button.
+pub fn verb(action: BulkAction) -> &'static str {
+    match action {
+        BulkAction::Requeue => "Requeue",
+        BulkAction::Cancel => "Cancel",
+        BulkAction::Purge => "Purge",
+        BulkAction::Undo => "Undo",
+        BulkAction::Delete => "Delete",
+    }
+}
+
+/// `1 job`, `3,000 dead letters`.
+pub fn things(subject: BulkSubject, n: i64) -> String {
+    match subject {
+        BulkSubject::Jobs => format::counted(n, "job", "jobs"),
+        BulkSubject::DeadLetters => format::counted(n, "dead letter", "dead letters"),
+        BulkSubject::App | BulkSubject::Integration => format::counted(n, "row", "rows"),
+    }
+}
+
+/// The list with that filter.
+pub fn list_of(subject: BulkSubject, filter: &JobFilter) -> PageUrl {
+    let path = match subject {
+        BulkSubject::DeadLetters => "/dead-letters",
+        BulkSubject::Jobs | BulkSubject::App | BulkSubject::Integration => "/jobs",
+    };
+    let fields = serde_json::to_value(filter).unwrap_or_default();
+    let mut url = PageUrl::parse(path);
+    for (name, value) in fields.as_object().into_iter().flatten() {
+        match value {
+            Value::Object(paths) => {
+                for (path, value) in paths {
+                    url = url.with(&format!("{name}.{path}"), bare(value));
+                }
+            }
+            value => url = url.with(name, bare(value)),
+        }
+    }
+    url
+}
+
+/// A value as it is written in an address.
+fn bare(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// What it is about: `Dead letters for Marketplace, whose error contains “503”.`
+pub fn about(operation: &Operation, names: &Names) -> String {
+    let things = match operation.subject {
+        BulkSubject::Jobs => "jobs",
+        BulkSubject::DeadLetters => "dead letters",
+        BulkSubject::App => {
+            return "Its integrations, live jobs, dead letters, records, and their sent state.".to_owned();
+        }
+        BulkSubject::Integration => {
+            return "Its live jobs, dead letters, and sent state.".to_owned();
+        }
+    };
+    if let Some(named) = operation.named {
+        return format!("{} selected {things}.", format::count(named));
+    }
+    sentence(&list_of(operation.subject, &operation.filter), things, names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use chrono::Utc;
+    use model::id::OperationId;
+
+    fn operation() -> Operation {
+        Operation {
+            id: OperationId::generate(),
+            subject: BulkSubject::DeadLetters,
+            action: BulkAction::Requeue,
+            filter: JobFilter {
+                error: Some("503".to_owned()),
+                job_type: Some("record.updated".to_owned()),
+                ..JobFilter::default()
+            },
+            named: None,
+            deleted_name: None,
+            state: OperationState::Running,
+            reason: None,
+            requested_by: "Mia".to_owned(),
+            matched: 3_000,
+            changed: 1_240,
+            skipped: 12,
+            skipped_reasons: Vec::new(),
+            breakdown: Vec::new(),
+            sample: Vec::new(),
+            rate_per_second: Some(20),
+            eta_seconds: Some(88),
+            undoes: None,
+            undone_by: None,
+            undo_until: None,
+            hold_until: None,
+            created_at: Utc::now(),
+            started_at: None,
+            finished_at: None,
+        }
+    }
+
+    #[test]
+    fn it_says_what_it_does_to_which_jobs_and_how_far_it_is() {
+        let running = operation();
+        assert_eq!(what_it_does(&running), "Requeue 3,000 dead letters");
+        assert_eq!(in_words(&running), "1,240 of 3,000 changed · 12 skipped · about 88 s left");
+        assert_eq!(
+            about(&running, &Names::default()),
+            "Dead letters of the kind record.updated, whose error contains “503”."
+        );
+        assert_eq!(
+            list_of(running.subject, &running.filter).to_string(),
+            "/dead-letters?error=503&job_type=record.updated"
+        );
+        let named = Operation { named: Some(3), filter: JobFilter::default(), ..running.clone() };
+        assert_eq!(about(&named, &Names::default()), "3 selected dead letters.");
+        let deletion = Operation {
+            subject: BulkSubject::Integration,
+            action: BulkAction::Delete,
+            deleted_name: Some("Search".to_owned()),
+            skipped: 0,
+            eta_seconds: None,
+            ..running
+        };
+        assert_eq!(what_it_does(&deletion), "Delete the integration “Search”");
+        assert_eq!(in_words(&deletion), "1,240 of about 3,000 rows deleted");
+    }
+}

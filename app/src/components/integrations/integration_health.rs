@@ -1,0 +1,248 @@
+//! How an integration is doing: a word, a colour and a sentence with the number that matters. The judgement is `model::rules::health`.
+
+use crate::components::{BreakerStyle, page::rich_text::foreign};
+use crate::{
+    format,
+    ui::{Glyph, Pill, Tone},
+};
+use chrono::{DateTime, Utc};
+use leptos::prelude::*;
+use model::{
+    breaker::{Breaker, BreakerState},
+    rules::health::{Health, HealthKind},
+    stats::IntegrationGauge,
+};
+use std::cmp::Ordering;
+
+/// A [`Health`] as the console shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HealthText {
+    pub health: Health,
+    pub tone: Tone,
+    pub glyph: Glyph,
+    pub word: &'static str,
+    /// What is wrong and what follows, with `**strong**` where it matters.
+    pub sentence: String,
+}
+
+impl HealthText {
+    /// Of one integration at the moment of its gauges.
+    pub fn of(gauge: &IntegrationGauge, at: DateTime<Utc>) -> Self {
+        let health = Health::of(gauge, at);
+        let (tone, glyph, word) = style(health.kind, gauge);
+        // A quoted answer that was cut ends the sentence with its ellipsis.
+        let sentence = sentence(health.kind, gauge, at).replace("….", "…");
+        Self { health, tone, glyph, word, sentence }
+    }
+
+    pub fn worst_first(a: &(Self, IntegrationGauge), b: &(Self, IntegrationGauge)) -> Ordering {
+        Health::worst_first((a.0.health, &a.1), (b.0.health, &b.1))
+    }
+}
+
+fn style(kind: HealthKind, gauge: &IntegrationGauge) -> (Tone, Glyph, &'static str) {
+    match kind {
+        HealthKind::Disabled => (Tone::Paused, Glyph::Ban, "Disabled"),
+        HealthKind::Paused => (Tone::Paused, Glyph::Pause, "Paused"),
+        HealthKind::Breaker(_) => {
+            let style = BreakerStyle::of(&gauge.breaker.clone().unwrap_or_default());
+            (style.tone, style.glyph, style.word)
+        }
+        HealthKind::Throttled => (Tone::Limited, Glyph::Gauge, "Throttled by them"),
+        HealthKind::Failing => (Tone::Failed, Glyph::Cross, "Failing"),
+        HealthKind::ManyFail => (Tone::Failed, Glyph::Alert, "Many fail"),
+        HealthKind::AtLimit => (Tone::Limited, Glyph::Gauge, "At its limit"),
+        HealthKind::AllSlotsBusy => (Tone::Processing, Glyph::Sync, "All slots busy"),
+        HealthKind::Retrying => (Tone::Retrying, Glyph::Clock, "Retrying"),
+        HealthKind::DeadLetters => (Tone::Failed, Glyph::Skull, "Dead letters"),
+        HealthKind::Syncing => (Tone::Processing, Glyph::Sync, "Syncing"),
+        HealthKind::NeverSynced => (Tone::Waiting, Glyph::Clock, "Never synced"),
+        HealthKind::CaughtUp => (Tone::Delivered, Glyph::Check, "Caught up"),
+    }
+}
+
+fn sentence(kind: HealthKind, gauge: &IntegrationGauge, at: DateTime<Utc>) -> String {
+    let waiting = jobs_are(gauge.backlog + gauge.to_be_retried);
+    match kind {
+        HealthKind::Disabled => reason(gauge, "Changes create no jobs"),
+        HealthKind::Paused => format!("{}. **{waiting}** kept until it is resumed.", paused_because(gauge)),
+        HealthKind::Breaker(_) => breaker(&gauge.breaker.clone().unwrap_or_default(), &waiting, at),
+        HealthKind::Throttled => format!(
+            "They answered 429 and asked to wait until **{}**. **{waiting}** waiting; no attempts are used up.",
+            gauge.held_until.map_or_else(String::new, |until| format::clock(until, at)),
+        ),
+        HealthKind::Failing => {
+            format!("Nothing got through in the last minute: {}.{}", last_answer(gauge), remains(gauge))
+        }
+        HealthKind::ManyFail => format!(
+            "**{}** of {} attempts in the last minute failed: {}.{}",
+            format::count(gauge.failed_per_minute),
+            format::count(gauge.delivered_per_minute + gauge.failed_per_minute),
+            last_answer(gauge),
+            remains(gauge),
+        ),
+        HealthKind::AtLimit => format!(
+            "Limit {} fully used. Backlog **{}**{}.",
+            gauge.rate_limit.map_or_else(String::new, |limit| format::limit(
+                limit.limit.into(),
+                limit.per_seconds.into()
+            )),
+            format::count(gauge.backlog),
+            drains(gauge),
+        ),
+        HealthKind::AllSlotsBusy => format!(
+            "All **{}** slots are in use. Backlog **{}**{}.",
+            format::count(gauge.max_concurrency.into()),
+            format::count(gauge.backlog),
+            drains(gauge),
+        ),
+        HealthKind::Retrying => format!(
+            "**{}** for another attempt. Last failure: {}.",
+            format::counted(gauge.to_be_retried, "job waits", "jobs wait"),
+            last_answer(gauge),
+        ),
+        HealthKind::DeadLetters => format!(
+            "**{} not be tried again by {}. Last failure: {}.",
+            format::counted(gauge.dead_letters, "dead letter** will", "dead letters** will"),
+            if gauge.dead_letters == 1 { "itself" } else { "themselves" },
+            last_answer(gauge),
+        ),
+        HealthKind::Syncing => {
+            let done = gauge
+                .eta_seconds
+                .map_or_else(String::new, |eta| format!(", done in about **{}**", format::eta(eta)));
+            format!("**{}** on the way{done}.", jobs_are(gauge.backlog + gauge.processing))
+        }
+        HealthKind::NeverSynced => {
+            "Nothing was delivered yet: it gets changes from now on; a re-sync sends everything.".to_owned()
+        }
+        HealthKind::CaughtUp => "Nothing waits for it, and nothing fails.".to_owned(),
+    }
+}
+
+/// What keeps the jobs waiting comes first, then why and what is next.
+fn breaker(breaker: &Breaker, waiting: &str, at: DateTime<Utc>) -> String {
+    let since =
+        breaker.since.map_or_else(String::new, |since| format!(" since **{}**", format::clock(since, at)));
+    let why = breaker.reason.as_deref().map_or_else(String::new, |why| format!(": {}", foreign(why)));
+    let next = breaker.probe_at.map_or_else(String::new, |next| {
+        let time = if next > at {
+            format!("at **{}**", format::clock(next, at))
+        } else {
+            "any moment now".to_owned()
+        };
+        format!(" Next probe {time}.")
+    });
+    let waits = format!("**{waiting}** waiting; no attempts are used up.");
+    match breaker.state {
+        BreakerState::Open => format!("Circuit open{since}{why}. {waits}{next}"),
+        BreakerState::HalfOpen => format!("Circuit half-open{since}{why}. {waits}"),
+        BreakerState::Ramping | BreakerState::Closed => {
+            let concurrency =
+                breaker.at_once.map_or_else(String::new, |n| format!(", **{n}** at once for now"));
+            format!("It works again and ramps up{since}{concurrency}. **{waiting}** waiting.")
+        }
+    }
+}
+
+fn paused_because(gauge: &IntegrationGauge) -> String {
+    match gauge.state_reason.as_deref() {
+        Some(reason) if !reason.is_empty() => foreign(&sentence_start(reason.trim_end_matches('.'))),
+        _ => "Paused by hand".to_owned(),
+    }
+}
+
+/// Reasons are written to follow a colon; this one starts a sentence.
+fn sentence_start(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}
+
+fn reason(gauge: &IntegrationGauge, otherwise: &str) -> String {
+    let text = gauge.state_reason.as_deref().filter(|reason| !reason.is_empty()).unwrap_or(otherwise);
+    format!("{}.", foreign(&sentence_start(text.trim_end_matches('.'))))
+}
+
+fn jobs_are(n: i64) -> String {
+    if n == 1 { "1 job is".to_owned() } else { format!("{} jobs are", format::count(n)) }
+}
+
+fn last_answer(gauge: &IntegrationGauge) -> String {
+    // Answers may contain a whole document; the sentence needs its beginning.
+    const MAX_CHARS: usize = 110;
+    let Some(error) = &gauge.last_error else { return "no answer is on record".to_owned() };
+    let line = error.message.lines().next().unwrap_or_default().trim().trim_end_matches('.');
+    let shown: String = line.chars().take(MAX_CHARS).collect();
+    foreign(&if shown.len() < line.len() { format!("{shown}…") } else { shown })
+}
+
+fn remains(gauge: &IntegrationGauge) -> String {
+    let waiting = gauge.backlog + gauge.to_be_retried;
+    if waiting == 0 { String::new() } else { format!(" **{}** waiting.", jobs_are(waiting)) }
+}
+
+fn drains(gauge: &IntegrationGauge) -> String {
+    gauge.eta_seconds.map_or_else(String::new, |eta| format!(" drains in about **{}**", format::eta(eta)))
+}
+
+#[component]
+pub fn HealthBadge(#[prop(into)] health: Signal<HealthText>) -> impl IntoView {
+    view! {
+        <Pill
+            tone=Signal::derive(move || health.with(|h| h.tone))
+            glyph=Signal::derive(move || health.with(|h| h.glyph))
+            label=Signal::derive(move || health.with(|h| h.word.to_owned()))
+        />
+    }
+    .into_any()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use chrono::TimeDelta;
+    use model::{
+        fixtures::{idle_gauge, noon},
+        sync_status::LastError,
+    };
+
+    #[test]
+    fn a_fault_names_its_cause_and_what_waits() {
+        let gauge = IntegrationGauge { failed_per_minute: 4, backlog: 1_204, ..idle_gauge() };
+        let health = HealthText::of(&gauge, noon());
+        assert_eq!(
+            health.sentence,
+            "Nothing got through in the last minute: 503 Service Unavailable. **1,204 jobs are** waiting."
+        );
+        assert!(health.health.needs_attention());
+    }
+
+    #[test]
+    fn an_open_circuit_says_since_when_why_and_when_it_probes() {
+        let breaker = Breaker {
+            state: BreakerState::Open,
+            since: Some(noon() - TimeDelta::seconds(20)),
+            probe_at: Some(noon() + TimeDelta::seconds(10)),
+            at_once: Some(0),
+            reason: Some("20 attempts in a row failed; the last: answered 502 Bad Gateway".to_owned()),
+            ..Breaker::default()
+        };
+        let gauge = IntegrationGauge { breaker: Some(breaker), backlog: 7, ..idle_gauge() };
+        let health = HealthText::of(&gauge, noon());
+        assert_eq!(
+            health.sentence,
+            "Circuit open since **11:59:40**: 20 attempts in a row failed; the last: answered 502 Bad Gateway. **7 jobs are** waiting; \
+             no attempts are used up. Next probe at **12:00:10**."
+        );
+        assert!(health.health.needs_attention());
+    }
+
+    #[test]
+    fn a_long_answer_is_cut_and_one_dead_letter_is_one() {
+        let mut gauge = IntegrationGauge { dead_letters: 1, ..idle_gauge() };
+        gauge.last_error = Some(LastError { at: noon(), message: "x".repeat(500), response_status: None });
+        let sentence = HealthText::of(&gauge, noon()).sentence;
+        assert!(sentence.starts_with("**1 dead letter** will not be tried again by itself."), "{sentence}");
+        assert!(sentence.ends_with("x…"), "{sentence}");
+    }
+}
