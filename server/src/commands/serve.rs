@@ -143,8 +143,8 @@ async fn bind(address: SocketAddr) -> anyhow::Result<TcpListener> {
 /// Creates the first operator of the settings, or else a sign-in link that is printed at the end of the start.
 async fn first_operator(access: &Access, settings: &OperatorSettings) -> anyhow::Result<Option<String>> {
     if let Some((email, password)) = &settings.first_operator {
-        let made = access.first_operator(email, password.expose().to_owned()).await;
-        made.context("HEADGATE_ADMIN_EMAIL, HEADGATE_ADMIN_PASSWORD")?;
+        let created = access.first_operator(email, password.expose().to_owned()).await;
+        created.context("HEADGATE_ADMIN_EMAIL, HEADGATE_ADMIN_PASSWORD")?;
     }
     Ok(access.one_time_link().await?)
 }

@@ -118,7 +118,7 @@ pub(super) fn finish(resources: OpenApiRouter<AppState>, base: &str) -> (Router<
         SecurityScheme::Http(
             HttpBuilder::new()
                 .scheme(HttpAuthScheme::Bearer)
-                .description(Some("A key of the API, made under /api-keys or set as HEADGATE_ADMIN_API_KEY."))
+                .description(Some("An API key, created under /api-keys or set as HEADGATE_ADMIN_API_KEY."))
                 .build(),
         ),
     );
