@@ -26,7 +26,7 @@ const INTERVAL: Duration = Duration::from_secs(1);
 const CHUNK: usize = 1_000;
 
 /// Ends jobs as `cancelled`, with the reason `expired`, if they are not being processed when their `expires_at` has passed: within a second or so,
-/// also where no claim would find them (`store/jobs/expire.rs`). One that cannot be ended, or is locked elsewhere, does not block others.
+/// also where no claim would find them (`store/jobs/cancel/expire.rs`). One that cannot be ended, or is locked elsewhere, does not block others.
 #[derive(Debug)]
 pub struct Expiry {
     /// How far a scan that found many has come; none: at the beginning.

@@ -1,19 +1,10 @@
 //! What the leader does: counters, snapshots, partitions, retention, bulk actions, and who leads.
 
-mod answers;
-mod bulk_pace;
-mod bulk_reach;
 mod deletions;
 mod expiry;
 mod fold;
 mod history;
-mod latency;
 mod leader;
-mod limit_use;
-mod live;
-mod measures;
-mod minutes;
-mod operations;
 mod partitions;
 mod poison;
 mod promotion;
@@ -22,10 +13,6 @@ mod reindex;
 mod retention;
 mod running;
 mod signs;
-mod snapshot;
-mod throughput;
 mod tidy;
-mod undo;
 mod vacuum;
-mod views;
 mod world;

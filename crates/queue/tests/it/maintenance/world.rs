@@ -1,7 +1,6 @@
 //! Builders of rows with the age that a test needs.
 
 use model::{
-    actor::{Actor, ActorKind, Role},
     id::{AppId, IntegrationId, JobId, WorkerId},
     retention::Retentions,
 };
@@ -180,11 +179,6 @@ pub(super) async fn take_over(pool: &PgPool) -> Term {
         .await
         .unwrap();
     lead(pool).await
-}
-
-/// An operator of all apps.
-pub(super) fn an_operator() -> Actor {
-    Actor { kind: ActorKind::System, name: "ops@example.test".to_owned(), role: Role::Operator, app_id: None }
 }
 
 /// Deletes a chunk of everything past its retention, the engine's and what is seen.

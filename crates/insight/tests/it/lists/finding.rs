@@ -1,7 +1,7 @@
 //! Each filter by itself finds its jobs, however many other rows there are and whatever the planner believes about them: by an index, or page
 //! by page, none of which reads more rows than allowed.
 
-use crate::support::{Plans, Touched, World, end, given_up, sent, session};
+use crate::support::{Touched, World, end, given_up, sent, session, touched::Plans};
 use chrono::{TimeDelta, Utc};
 use insight::store::job_lists;
 use insight::store::trail;

@@ -1,8 +1,9 @@
 //! Which jobs and dead letters a bulk action changes: those that its list shows, within its actor's scope, and to which it applies.
 
 use super::{
+    an_operator,
     operations::{cancel, counts, run, start},
-    world::{World, an_operator, lead},
+    world::{World, lead},
 };
 use insight::store::job_lists;
 use insight::store::operations::{self, BulkStart};

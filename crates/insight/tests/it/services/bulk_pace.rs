@@ -1,6 +1,7 @@
 //! Measures the speed of bulk actions: `cargo test -p queue --test it bulk_pace -- --ignored --nocapture`.
 
-use super::world::{World, an_operator, lead};
+use super::an_operator;
+use super::world::{World, lead};
 use insight::{
     services::RunOperations,
     store::operations::{self, BulkStart},

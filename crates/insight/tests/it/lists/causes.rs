@@ -1,6 +1,6 @@
 //! However many failure causes there are, only the requested ones are read.
 
-use crate::support::{Plans, World, session};
+use crate::support::{World, session, touched::Plans};
 use insight::store::failures;
 use model::{
     actor::Scope,

@@ -1,6 +1,7 @@
 //! Running bulk actions: at once or held, at a rate, through changes of leader, races and rows that cannot be changed.
 
-use super::world::{World, an_operator, lead, take_over};
+use super::an_operator;
+use super::world::{World, lead, take_over};
 use insight::{
     services::RunOperations,
     store::operations::{self, BulkStart},

@@ -1,6 +1,7 @@
 //! Undo of bulk actions.
 
-use super::world::{World, an_operator, delete_expired, lead, take_over};
+use super::an_operator;
+use super::world::{World, delete_expired, lead, take_over};
 use insight::{
     services::RunOperations,
     store::{
