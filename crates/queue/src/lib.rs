@@ -85,8 +85,9 @@
 //!
 //! # Lower layers
 //!
-//! [`Runner`] and [`JobHandler`] are built on [`worker::Engine`] and [`worker::AttemptHandler`], which Headgate's deliveries use directly. [`store`]
-//! has the SQL, [`maintenance`] the background services of the leader, [`live`] the live numbers. The crate knows nothing of HTTP and routes.
+//! [`Runner`] and [`JobHandler`] are built on [`worker::Engine`] and [`worker::AttemptHandler`], which Headgate's deliveries use directly;
+//! [`maintenance`] has the background services of the leader. `store` has the SQL and is for the crates of this workspace. The crate knows nothing of
+//! HTTP and routes, nor of what people look at: lists, statistics and live numbers are in the crate `insight`.
 #![deny(missing_docs)]
 
 mod client;

@@ -1,6 +1,6 @@
 //! Gauges, rollups and the snapshot, which pages and metrics show without ever counting jobs.
 //!
-//! Statements that change jobs append deltas; [`fold`] and [`rollup`] add them up; readers add what is not folded yet.
+//! Statements that change jobs append deltas; `queue::store::counts::fold` and [`rollup`] add them up; readers add what is not folded yet.
 
 pub mod answers;
 mod eta;

@@ -1,7 +1,7 @@
 //! How long attempts and waits take: histograms that processes append and the leader folds into `throughput`.
 //!
 //! Rows of `throughput` under the nil id are those of all integrations together, and those under an app's id those of the app, so that a chart of either
-//! reads as few rows as that of one integration. Rows of all have counts too ([`rollup`]). Rows of an app have histograms only, and only in the
+//! reads as few rows as that of one integration. Rows of all have counts too (`insight` rolls them up). Rows of an app have histograms only, and only in the
 //! step of a day's chart, which would otherwise read too much: the minutes of 40 integrations are 57,600 rows of histograms, 60 MB.
 
 use crate::store::counts::fold::CHUNK;

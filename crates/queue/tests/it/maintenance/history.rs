@@ -3,6 +3,7 @@
 use super::world::{World, delete_history, lead};
 use crate::support::session;
 use chrono::{TimeDelta, Utc};
+use insight::services::InsightRetention;
 use model::{
     id::first_id,
     retention::{Retained, Retentions},
@@ -84,6 +85,7 @@ async fn history_is_deleted_after_its_retention(pool: PgPool) {
     resynced(&world, 12, true).await;
     let kept = Retained::ALL.into_iter().fold(Retentions::default(), |kept, what| kept.with(what, DAY * 10));
     assert!(!Retention::new(kept).run_once(&pool, term).await.unwrap());
+    assert!(!InsightRetention::new(kept).run_once(&pool, term).await.unwrap());
     for (left, sql) in [
         (3, "select count(*) from headgate.operations"),
         (0, "select count(*) from headgate.operations where finished_at < now() - interval '10 days'"),

@@ -12,7 +12,7 @@ use model::{
 use sqlx::PgConnection;
 use std::collections::HashSet;
 
-/// Cancels those of the jobs that are live and in scope, as [`crate::store::jobs::cancel::one`] does with one, and returns which: also those that are being
+/// Cancels those of the jobs that are live and in scope, as [`crate::store::jobs::cancel()`] does with one, and returns which: also those that are being
 /// processed and whose workers were requested to stop. Run it in a transaction.
 ///
 /// # Errors

@@ -13,7 +13,7 @@ pub const CANCEL_TIMEOUT: Duration = Duration::from_secs(2);
 const MIN_POLL_INTERVAL: Duration = Duration::from_millis(10);
 const MAX_POLL_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Waits until the worker of a job that [`cancel`](crate::store::jobs::cancel::one()) returned has stopped it, or the timeout is over; returns the job as it is then.
+/// Waits until the worker of a job that [`cancel`](crate::store::jobs::cancel()) returned has stopped it, or the timeout is over; returns the job as it is then.
 /// Call it after the commit of the cancel: no transaction is kept open meanwhile.
 ///
 /// The cancel request is committed by then, so a database that does not answer is no error: the job is returned as it was last read.

@@ -76,10 +76,10 @@ impl Claimer {
         }
     }
 
-    /// As [`claim`](crate::store::jobs::claim::take()), but many jobs may be claimed [ahead of the disk](Durability::AheadOfDisk).
+    /// As [`claim`](crate::store::jobs::claim()), but many jobs may be claimed [ahead of the disk](Durability::AheadOfDisk).
     ///
     /// # Errors
-    /// As [`claim`](crate::store::jobs::claim::take()). Whether jobs were claimed is then unknown: `release_orphans` finds out.
+    /// As [`claim`](crate::store::jobs::claim()). Whether jobs were claimed is then unknown: `release_orphans` finds out.
     pub async fn claim(&mut self, request: &ClaimRequest) -> Result<(Claimed, Durability), QueueError> {
         let mut connection = self.take().await?;
         if self.expects_few() {
