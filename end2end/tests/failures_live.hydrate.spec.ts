@@ -32,5 +32,5 @@ test("numbers change in place, new groups wait, a dialog freezes the page", asyn
 
   await row(page, TABLE, "no feathers").getByRole("link", { name: /^Retry/ }).click();
   await expect(page.getByRole("dialog", { name: "Retry 3 jobs?" })).toBeVisible();
-  await expect(page.getByText(/^Held/)).toBeVisible({ timeout: 15_000 });
+  await expect(page.getByText(/^Frozen/)).toBeVisible({ timeout: 15_000 });
 });

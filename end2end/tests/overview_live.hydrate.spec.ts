@@ -34,7 +34,7 @@ test("a dialog freezes the page, and closing it shows what happened meanwhile", 
   const link = (n: number) => page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: `Integrations ${n}` });
   const held = `/jobs?integration_id=${integration.id}&confirm=cancel`;
   await openUntil(page, held, () => expect(link(2), "its own and the built-in one").toBeVisible({ timeout: 1_000 }));
-  await expect(page.getByText(/^Held/)).toBeVisible();
+  await expect(page.getByText(/^Frozen/)).toBeVisible();
   await expect(page.getByRole("dialog")).toContainText("1 job");
 
   await api.createIntegration(app, "Newcomer", receiver.url);

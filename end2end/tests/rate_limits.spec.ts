@@ -20,7 +20,7 @@ test("each limit shows its use, its backlog and the integrations that share it",
   await expect(erp).toContainText("shared as erp");
   // At least four of the three thousand slots of a minute.
   const strip = row(page, "Rate limits", "Warehouse").getByRole("img", { name: /Use of the limit, minute by minute/ });
-  await expect(strip).toHaveAccessibleName(/at most 0\.\d % at/);
+  await expect(strip).toHaveAccessibleName(/at peak 0\.\d % at/);
   await expect(strip.locator("title").filter({ hasText: "of 3,000 used" })).toHaveCount(60);
   await expectWellMade(page);
 
