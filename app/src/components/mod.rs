@@ -11,9 +11,9 @@ pub use deployment::{
 };
 pub use integrations::{
     AnswersCard, BreakerBadge, BreakerPanel, BreakerStyle, FlowChart, GaugeRow, GaugeTable, HealthBadge,
-    HealthText, IntegrationLink, LatencyCard, LevelsChart, LimitStrip, RateLimitUseMeter, ResyncBadge,
-    ResyncProgress, ThroughputChart, WhatIf, allowed, edits_in, eta_words, limits_in_words, moment,
-    window_segments,
+    HealthText, IntegrationLink, Judged, LatencyCard, LevelsChart, LimitStrip, RateLimitUseMeter,
+    ResyncBadge, ResyncProgress, ThroughputChart, WhatIf, allowed, edits_in, eta_words, limits_in_words,
+    moment, row_of, window_segments,
 };
 pub use jobs::{
     AttemptTimeline, DeltaDiff, History, JobStateBadge, JobStateStyle, JobVerdict, Payload, RecordSyncs,

@@ -2,8 +2,7 @@
 
 use super::ConsoleContext;
 use crate::calls::{error::CallError, jobs::JobContext};
-use insight::store::trail;
-use insight::store::trail::TrailKeys;
+use insight::store::trail::{self, TrailKeys};
 use model::{
     actor::Scope,
     job::{Job, JobStatus},

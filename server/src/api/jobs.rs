@@ -11,8 +11,7 @@ use super::{
 };
 use crate::state::AppState;
 use axum::{Json as Answer, extract::State, http::StatusCode, response::Response};
-use insight::store::explain;
-use insight::store::job_lists;
+use insight::store::{explain, job_lists};
 use model::{
     filter::JobFilter,
     id::JobId,

@@ -1,20 +1,18 @@
 //! The overview's list of what needs attention: verdict in words, use of the limit, the remedy next to it.
 
-use crate::components::{
-    GrowingFailures, HealthBadge, HealthText, RichText, Warnings, integrations::rate_limit_use::in_words,
-};
 use crate::{
     calls::integrations::{PauseIntegration, ResumeIntegration, SteerBreaker},
+    components::{
+        GrowingFailures, HealthBadge, HealthText, Judged, RichText, Warnings,
+        integrations::rate_limit_use::in_words, row_of,
+    },
     ui::{
         Button, ButtonKind, EmptyState, Glyph, HiddenFields, Link, LinkButton, PostForm, ProgressBar, Tone,
     },
 };
 use leptos::prelude::*;
 use model::{
-    breaker::BreakerState,
-    integration::IntegrationState,
-    rules::health::HealthKind,
-    stats::{IntegrationGauge, Snapshot},
+    breaker::BreakerState, integration::IntegrationState, rules::health::HealthKind, stats::Snapshot,
 };
 
 /// Worst first. When all is healthy, that is said in a sentence.
@@ -52,15 +50,8 @@ pub fn Attention(
         <For
             each=move || rows.get()
             key=|(_, gauge)| gauge.integration_id
-            children=move |(health, gauge)| {
-                let id = gauge.integration_id;
-                // The row stays while its numbers change, so nothing moves under the pointer.
-                let row = Memo::new(move |last: Option<&(HealthText, IntegrationGauge)>| {
-                    rows.with(|rows| rows.iter().find(|(_, g)| g.integration_id == id).cloned())
-                        .or_else(|| last.cloned())
-                        .unwrap_or_else(|| (health.clone(), gauge.clone()))
-                });
-                view! { <Row row=row may_configure=may_configure read_only=read_only /> }
+            children=move |first| {
+                view! { <Row row=row_of(rows, first) may_configure=may_configure read_only=read_only /> }
             }
         />
         {move || {
@@ -98,7 +89,7 @@ pub fn Attention(
 }
 
 #[component]
-fn Row(row: Memo<(HealthText, IntegrationGauge)>, may_configure: bool, read_only: bool) -> impl IntoView {
+fn Row(row: Memo<Judged>, may_configure: bool, read_only: bool) -> impl IntoView {
     let (id, name, app_name) =
         row.with_untracked(|(_, g)| (g.integration_id, g.name.clone(), g.app_name.clone()));
     let says = name.clone();
@@ -167,7 +158,7 @@ const fn remedy(kind: HealthKind) -> Remedy {
 }
 
 #[component]
-fn Actions(row: Memo<(HealthText, IntegrationGauge)>, may_configure: bool, says: String) -> impl IntoView {
+fn Actions(row: Memo<Judged>, may_configure: bool, says: String) -> impl IntoView {
     let id = row.with_untracked(|(_, g)| g.integration_id);
     let pause = ServerAction::<PauseIntegration>::new();
     let resume = ServerAction::<ResumeIntegration>::new();

@@ -1,12 +1,12 @@
 //! The question before a bulk action: how many, which, what it adds to the limits, how long it takes; and the reason and rate.
 
 use super::operation_words::{things, verb};
-use crate::components::{IntegrationLink, JobStateStyle};
 use crate::{
     calls::{
         jobs::{Bulk, BulkPreview},
         names::Names,
     },
+    components::{IntegrationLink, JobStateStyle},
     format,
     ui::{Button, ButtonKind, Dialog, Fact, Facts, HiddenFields, Link, LinkButton, PostForm, TextField},
 };

@@ -1,7 +1,7 @@
 //! Failure causes that grow, in the list of what needs attention.
 
-use crate::components::RichText;
 use crate::{
+    components::RichText,
     format,
     state::refresh,
     ui::{Glyph, Link, LinkButton, Pill, Tone},

@@ -1,8 +1,8 @@
 //! The state of a bulk operation as a pill and a bar, and in words what it does.
 
-use crate::components::page::filter_sentence::sentence;
 use crate::{
     calls::names::Names,
+    components::page::filter_sentence::sentence,
     format,
     state::page_url::PageUrl,
     ui::{Glyph, Pill, ProgressBar, Tone},

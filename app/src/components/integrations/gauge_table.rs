@@ -1,8 +1,8 @@
 //! Integrations as rows: state, backlog, rate, limit, failures.
 
 use super::gauge_words::{self, alarming, oldest};
-use crate::components::{HealthBadge, HealthText, RateLimitUseMeter};
 use crate::{
+    components::{HealthBadge, Judged, RateLimitUseMeter},
     format,
     ui::{Link, Meter, Table, Tone, data_label},
 };
@@ -41,7 +41,7 @@ fn head() -> impl IntoView {
 /// One integration's gauges; each cell updates by itself.
 #[component]
 pub fn GaugeRow(
-    row: Memo<(HealthText, IntegrationGauge)>,
+    row: Memo<Judged>,
     /// The table's largest backlog: a full bar.
     #[prop(into)]
     max_backlog: Signal<i64>,

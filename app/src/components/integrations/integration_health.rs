@@ -1,7 +1,7 @@
 //! How an integration is doing: a word, a colour and a sentence with the number that matters. The judgement is `model::rules::health`.
 
-use crate::components::{BreakerStyle, page::rich_text::foreign};
 use crate::{
+    components::{BreakerStyle, page::rich_text::foreign},
     format,
     ui::{Glyph, Pill, Tone},
 };
@@ -29,23 +29,38 @@ impl HealthText {
     /// Of one integration at the moment of its gauges.
     pub fn of(gauge: &IntegrationGauge, at: DateTime<Utc>) -> Self {
         let health = Health::of(gauge, at);
-        let (tone, glyph, word) = style(health.kind, gauge);
+        let closed = Breaker::default();
+        let breaker = gauge.breaker.as_ref().unwrap_or(&closed);
+        let (tone, glyph, word) = style(health.kind, breaker);
         // A quoted answer that was cut ends the sentence with its ellipsis.
-        let sentence = sentence(health.kind, gauge, at).replace("….", "…");
+        let sentence = sentence(health.kind, gauge, breaker, at).replace("….", "…");
         Self { health, tone, glyph, word, sentence }
     }
 
-    pub fn worst_first(a: &(Self, IntegrationGauge), b: &(Self, IntegrationGauge)) -> Ordering {
+    pub fn worst_first(a: &Judged, b: &Judged) -> Ordering {
         Health::worst_first((a.0.health, &a.1), (b.0.health, &b.1))
     }
 }
 
-fn style(kind: HealthKind, gauge: &IntegrationGauge) -> (Tone, Glyph, &'static str) {
+/// An integration with its health.
+pub type Judged = (HealthText, IntegrationGauge);
+
+/// The row of one integration in a list. It stays while its numbers change, so nothing moves under the pointer.
+pub fn row_of(rows: Memo<Vec<Judged>>, first: Judged) -> Memo<Judged> {
+    let id = first.1.integration_id;
+    Memo::new(move |last: Option<&Judged>| {
+        rows.with(|rows| rows.iter().find(|(_, gauge)| gauge.integration_id == id).cloned())
+            .or_else(|| last.cloned())
+            .unwrap_or_else(|| first.clone())
+    })
+}
+
+fn style(kind: HealthKind, breaker: &Breaker) -> (Tone, Glyph, &'static str) {
     match kind {
         HealthKind::Disabled => (Tone::Paused, Glyph::Ban, "Disabled"),
         HealthKind::Paused => (Tone::Paused, Glyph::Pause, "Paused"),
         HealthKind::Breaker(_) => {
-            let style = BreakerStyle::of(&gauge.breaker.clone().unwrap_or_default());
+            let style = BreakerStyle::of(breaker);
             (style.tone, style.glyph, style.word)
         }
         HealthKind::Throttled => (Tone::Limited, Glyph::Gauge, "Throttled by them"),
@@ -61,12 +76,12 @@ fn style(kind: HealthKind, gauge: &IntegrationGauge) -> (Tone, Glyph, &'static s
     }
 }
 
-fn sentence(kind: HealthKind, gauge: &IntegrationGauge, at: DateTime<Utc>) -> String {
+fn sentence(kind: HealthKind, gauge: &IntegrationGauge, breaker: &Breaker, at: DateTime<Utc>) -> String {
     let waiting = jobs_are(gauge.backlog + gauge.to_be_retried);
     match kind {
         HealthKind::Disabled => reason(gauge, "Changes create no jobs"),
         HealthKind::Paused => format!("{}. **{waiting}** kept until it is resumed.", paused_because(gauge)),
-        HealthKind::Breaker(_) => breaker(&gauge.breaker.clone().unwrap_or_default(), &waiting, at),
+        HealthKind::Breaker(_) => breaker_sentence(breaker, &waiting, at),
         HealthKind::Throttled => format!(
             "They answered 429 and asked to wait until **{}**. **{waiting}** waiting; no attempts are used up.",
             gauge.held_until.map_or_else(String::new, |until| format::clock(until, at)),
@@ -121,7 +136,7 @@ fn sentence(kind: HealthKind, gauge: &IntegrationGauge, at: DateTime<Utc>) -> St
 }
 
 /// What keeps the jobs waiting comes first, then why and what is next.
-fn breaker(breaker: &Breaker, waiting: &str, at: DateTime<Utc>) -> String {
+fn breaker_sentence(breaker: &Breaker, waiting: &str, at: DateTime<Utc>) -> String {
     let since =
         breaker.since.map_or_else(String::new, |since| format!(" since **{}**", format::clock(since, at)));
     let why = breaker.reason.as_deref().map_or_else(String::new, |why| format!(": {}", foreign(why)));
@@ -203,8 +218,41 @@ mod tests {
     use chrono::TimeDelta;
     use model::{
         fixtures::{idle_gauge, noon},
+        integration::{IntegrationState, IntegrationType},
+        rate_limit::RateLimitUse,
         sync_status::LastError,
     };
+
+    #[test]
+    fn each_judgement_has_its_word() {
+        type Change = fn(&mut IntegrationGauge);
+        let cases: [(&str, Change); 13] = [
+            ("Caught up", |_| ()),
+            ("Never synced", |g| g.last_success_at = None),
+            ("Caught up", |g| (g.last_success_at, g.integration_type) = (None, IntegrationType::External)),
+            ("Syncing", |g| g.backlog = 3),
+            ("Retrying", |g| g.to_be_retried = 3),
+            ("Dead letters", |g| g.dead_letters = 3),
+            ("All slots busy", |g| (g.backlog, g.processing) = (9, 50)),
+            ("At its limit", |g| {
+                g.backlog = 9;
+                g.rate_limit = Some(RateLimitUse { limit: 10, used: 10, per_seconds: 1 });
+            }),
+            ("Many fail", |g| (g.delivered_per_minute, g.failed_per_minute) = (5, 5)),
+            ("Failing", |g| g.failed_per_minute = 1),
+            ("Throttled by them", |g| g.held_until = Some(noon() + TimeDelta::seconds(9))),
+            ("Circuit open", |g| {
+                let probe_at = Some(noon() + TimeDelta::seconds(9));
+                g.breaker = Some(Breaker { state: BreakerState::Open, probe_at, ..Breaker::default() });
+            }),
+            ("Paused", |g| g.state = IntegrationState::Paused),
+        ];
+        for (word, change) in cases {
+            let mut gauge = idle_gauge();
+            change(&mut gauge);
+            assert_eq!(HealthText::of(&gauge, noon()).word, word);
+        }
+    }
 
     #[test]
     fn a_fault_names_its_cause_and_what_waits() {

@@ -24,7 +24,7 @@ pub use breaker_style::{BreakerBadge, BreakerStyle};
 pub use eta_words::eta_words;
 pub use flow_chart::FlowChart;
 pub use gauge_table::{GaugeRow, GaugeTable};
-pub use integration_health::{HealthBadge, HealthText};
+pub use integration_health::{HealthBadge, HealthText, Judged, row_of};
 pub use integration_link::IntegrationLink;
 pub use latency_card::LatencyCard;
 pub use levels_chart::LevelsChart;

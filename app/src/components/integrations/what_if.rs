@@ -1,8 +1,8 @@
 //! What another limit would do. The question is in the address, so that it works without a script; with one the answer follows
 //! the typing.
 
-use crate::components::RichText;
 use crate::{
+    components::RichText,
     state::{
         base_path,
         page_url::PageUrl,

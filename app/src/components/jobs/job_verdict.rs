@@ -1,7 +1,7 @@
 //! Why a job is not running, or when it will: the verdict in words, then every gate, open or closed.
 
-use crate::components::{JobStateStyle, RichText, page::rich_text::foreign};
 use crate::{
+    components::{JobStateStyle, RichText, page::rich_text::foreign},
     format,
     state::clock,
     ui::{Glyph, Icon, Link},

@@ -1,7 +1,7 @@
 //! The states a job went through, each with its time, the present one last.
 
-use crate::components::JobStateStyle;
 use crate::{
+    components::JobStateStyle,
     format,
     ui::{Icon, Instant},
 };

@@ -1,8 +1,8 @@
 //! A list's filters as a sentence that can be read aloud; each part is a link that removes it.
 
-use crate::components::JobStateStyle;
 use crate::{
     calls::names::Names,
+    components::JobStateStyle,
     format,
     state::{page_url::PageUrl, url_filters},
     ui::{Glyph, Icon, Link},

@@ -1,12 +1,12 @@
 //! The frame of every page: navigation, who is signed in, theme, and the outcome of the last form.
 
-use crate::components::{FlashBar, KeyHelp, Palette, ThemeSwitch};
 use crate::{
     calls::{
         error::CallError,
         session::{Session, load_session},
         stats::{NavCounts, load_nav_counts},
     },
+    components::{FlashBar, KeyHelp, Palette, ThemeSwitch},
     format,
     state::{base_path, clock, freeze, live, page_url, revision},
     ui::{Glyph, Icon, Link, Notice, Tone},

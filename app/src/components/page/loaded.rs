@@ -1,8 +1,8 @@
 //! Waits for a page's data: complete on the server, and kept on screen while newer data loads.
 
-use crate::components::{Failure, PageHead, Reader};
 use crate::{
     calls::{error::CallError, session::Session},
+    components::{Failure, PageHead, Reader},
     ui::Skeleton,
 };
 use leptos::prelude::*;

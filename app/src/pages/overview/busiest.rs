@@ -2,12 +2,12 @@
 
 use crate::{
     calls::stats::LeftOut,
-    components::{GaugeRow, GaugeTable, HealthText},
+    components::{GaugeRow, GaugeTable, HealthText, row_of},
     format,
     ui::Card,
 };
 use leptos::prelude::*;
-use model::stats::{IntegrationGauge, Snapshot};
+use model::stats::Snapshot;
 
 #[component]
 pub fn Busiest(
@@ -43,15 +43,7 @@ pub fn Busiest(
                 <For
                     each=move || rows.get()
                     key=|(_, gauge)| gauge.integration_id
-                    children=move |(health, gauge)| {
-                        let id = gauge.integration_id;
-                        let row = Memo::new(move |last: Option<&(HealthText, IntegrationGauge)>| {
-                            rows.with(|rows| rows.iter().find(|(_, g)| g.integration_id == id).cloned())
-                                .or_else(|| last.cloned())
-                                .unwrap_or_else(|| (health.clone(), gauge.clone()))
-                        });
-                        view! { <GaugeRow row=row max_backlog=max_backlog /> }
-                    }
+                    children=move |first| view! { <GaugeRow row=row_of(rows, first) max_backlog=max_backlog /> }
                 />
             </GaugeTable>
         </Card>

@@ -3,9 +3,9 @@
 use crate::store::failures;
 use async_trait::async_trait;
 use model::id::JobId;
-use queue::maintenance::Service;
 use queue::{
     error::QueueError,
+    maintenance::Service,
     store::{counts::fold::CHUNK, leader::Term},
 };
 use sqlx::PgPool;

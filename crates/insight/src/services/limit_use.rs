@@ -2,8 +2,7 @@
 
 use crate::store::rate_limits;
 use async_trait::async_trait;
-use queue::maintenance::Service;
-use queue::{error::QueueError, store::leader::Term};
+use queue::{error::QueueError, maintenance::Service, store::leader::Term};
 use sqlx::PgPool;
 use std::time::Duration;
 

@@ -2,9 +2,9 @@
 
 use crate::store::stats::rollup;
 use async_trait::async_trait;
-use queue::maintenance::Service;
 use queue::{
     error::QueueError,
+    maintenance::Service,
     store::{
         counts::{fold::CHUNK, latency},
         leader::Term,

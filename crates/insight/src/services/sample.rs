@@ -10,9 +10,9 @@ use crate::{
 use async_trait::async_trait;
 use chrono::Utc;
 use model::stats::{Moment, Warning};
-use queue::maintenance::{MaintenanceHealth, Service};
 use queue::{
     error::QueueError,
+    maintenance::{MaintenanceHealth, Service},
     store::{leader::Term, workers},
 };
 use sqlx::PgPool;

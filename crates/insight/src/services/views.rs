@@ -3,8 +3,7 @@
 use crate::store::{job_lists, saved_views};
 use async_trait::async_trait;
 use model::{actor::Scope, matched::AtLeast};
-use queue::maintenance::Service;
-use queue::{error::QueueError, store::leader::Term};
+use queue::{error::QueueError, maintenance::Service, store::leader::Term};
 use sqlx::PgPool;
 use std::time::{Duration, Instant};
 

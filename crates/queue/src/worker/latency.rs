@@ -2,10 +2,9 @@
 //!
 //! They are for people and decide nothing. So a killed process may lose its last second, and the finishing statement need not carry them.
 
-use crate::store::counts::latency::NO_ANSWER;
 use crate::{
     store::{
-        counts::latency::{Spans, append},
+        counts::latency::{NO_ANSWER, Spans, append},
         jobs::{Ending, Response},
     },
     worker::{finisher::Finished, shared::Shared},

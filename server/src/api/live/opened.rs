@@ -4,10 +4,9 @@ use crate::{api::problem::Problem, state::AppState};
 use access::CredentialWatch;
 use axum::{http::StatusCode, response::sse::Event};
 use futures::{Stream, stream};
-use insight::store::explain;
 use insight::{
     live::{Audience, Versions},
-    store::{operations, stats},
+    store::{explain, operations, stats},
 };
 use model::{
     actor::Actor,

@@ -2,11 +2,16 @@
 //! minutes too.
 
 use model::id::WorkerId;
-use queue::store::counts::{
-    fold::CHUNK,
-    latency::{ALL, DAY_STEP},
+use queue::{
+    error::QueueError,
+    store::{
+        counts::{
+            fold::CHUNK,
+            latency::{ALL, DAY_STEP},
+        },
+        leader::Term,
+    },
 };
-use queue::{error::QueueError, store::leader::Term};
 use sqlx::PgPool;
 
 /// Folds `throughput_deltas` into `throughput`, `integration_marks` (the last success of each integration) and the sums since the beginning;

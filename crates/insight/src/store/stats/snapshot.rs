@@ -18,10 +18,12 @@ use model::{
     stats::{IntegrationGauge, Snapshot, Totals},
     sync_status::LastError,
 };
-use queue::error::QueueError;
-use queue::store::counts::{
-    LaneCounts,
-    latency::{self, Spans},
+use queue::{
+    error::QueueError,
+    store::counts::{
+        LaneCounts,
+        latency::{self, Spans},
+    },
 };
 use sqlx::{Connection as _, PgConnection, PgPool};
 use std::{

@@ -6,8 +6,10 @@ use model::{
     id::{AppId, IntegrationId},
     stats::{Throughput, ThroughputBucket, Window},
 };
-use queue::error::QueueError;
-use queue::store::counts::latency::{self, Spans};
+use queue::{
+    error::QueueError,
+    store::counts::latency::{self, Spans},
+};
 use sqlx::PgPool;
 use std::collections::HashMap;
 

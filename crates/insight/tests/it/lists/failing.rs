@@ -1,10 +1,9 @@
 //! Failures are grouped by cause: which jobs wait because of it, which were given up, when it began and whether it goes on.
 
 use crate::support::{World, end, given_up, retried, sent, until};
-use insight::store::job_lists;
 use insight::store::{
     failures::{self, Mark},
-    stats,
+    job_lists, stats,
 };
 use model::{
     actor::Scope,

@@ -3,9 +3,10 @@
 
 use crate::support::{Touched, World, end, given_up, sent, session, touched::Plans};
 use chrono::{TimeDelta, Utc};
-use insight::store::job_lists;
-use insight::store::trail;
-use insight::store::{operations, trail::TrailKeys};
+use insight::store::{
+    job_lists, operations,
+    trail::{self, TrailKeys},
+};
 use model::{
     actor::{Actor, ActorKind, Role, Scope},
     dead_letter_grid::GridPageRequest,

@@ -1,8 +1,7 @@
 //! The trail of a record, a correlation or a key: every job, whichever table it is in.
 
 use crate::support::{World, by_id, end, given_up, retried, sent};
-use insight::store::trail;
-use insight::store::trail::{RecordKey, TrailKeys};
+use insight::store::trail::{self, RecordKey, TrailKeys};
 use model::{actor::Scope, id::JobId, page::PageRequest, trail::TrailJob};
 use queue::store::jobs::{JobSpec, deduplication_id};
 use sqlx::PgPool;

@@ -1,7 +1,9 @@
 //! Measures the speed of bulk actions: `cargo test -p queue --test it bulk_pace -- --ignored --nocapture`.
 
-use super::an_operator;
-use super::world::{World, lead};
+use super::{
+    an_operator,
+    world::{World, lead},
+};
 use insight::{
     services::RunOperations,
     store::operations::{self, BulkStart},
@@ -10,8 +12,10 @@ use model::{
     filter::JobFilter,
     operation::{BulkAction, BulkOutcome, BulkStarted, BulkSubject, NewBulk, OperationState},
 };
-use queue::store::counts;
-use queue::{maintenance::Service as _, store::leader::Term};
+use queue::{
+    maintenance::Service as _,
+    store::{counts, leader::Term},
+};
 use sqlx::PgPool;
 use std::time::Instant;
 

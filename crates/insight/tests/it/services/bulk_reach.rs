@@ -5,8 +5,10 @@ use super::{
     operations::{cancel, counts, run, start},
     world::{World, lead},
 };
-use insight::store::job_lists;
-use insight::store::operations::{self, BulkStart};
+use insight::store::{
+    job_lists,
+    operations::{self, BulkStart},
+};
 use model::{
     actor::{Actor, Role, Scope},
     filter::JobFilter,
@@ -15,10 +17,12 @@ use model::{
     operation::{BulkAction, BulkOutcome, BulkStarted, BulkSubject, NewBulk},
     page::PageRequest,
 };
-use queue::store::counts;
 use queue::{
     QueueError,
-    store::jobs::{self, JobSpec},
+    store::{
+        counts,
+        jobs::{self, JobSpec},
+    },
 };
 use sqlx::PgPool;
 use std::time::Duration;

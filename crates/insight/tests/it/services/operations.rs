@@ -1,7 +1,9 @@
 //! Running bulk actions: at once or held, at a rate, through changes of leader, races and rows that cannot be changed.
 
-use super::an_operator;
-use super::world::{World, lead, take_over};
+use super::{
+    an_operator,
+    world::{World, lead, take_over},
+};
 use insight::{
     services::RunOperations,
     store::operations::{self, BulkStart},
@@ -13,8 +15,11 @@ use model::{
     job::JobStatus,
     operation::{BulkAction, BulkDone, BulkOutcome, BulkStarted, BulkSubject, NewBulk, OperationState},
 };
-use queue::store::counts;
-use queue::{QueueError, maintenance::Service as _, store::leader::Term};
+use queue::{
+    QueueError,
+    maintenance::Service as _,
+    store::{counts, leader::Term},
+};
 use sqlx::PgPool;
 use uuid::Uuid;
 

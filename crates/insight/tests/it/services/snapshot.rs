@@ -7,10 +7,9 @@ use model::{
     rate_limit::RateLimitUse,
     stats::{IntegrationGauge, Totals},
 };
-use queue::store::counts;
 use queue::{
     QueueError,
-    store::counts::{Drift, fold},
+    store::counts::{self, Drift, fold},
 };
 use sqlx::PgPool;
 

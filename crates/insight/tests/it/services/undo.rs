@@ -1,7 +1,9 @@
 //! Undo of bulk actions.
 
-use super::an_operator;
-use super::world::{World, delete_expired, lead, take_over};
+use super::{
+    an_operator,
+    world::{World, delete_expired, lead, take_over},
+};
 use insight::{
     services::RunOperations,
     store::{
@@ -19,11 +21,10 @@ use model::{
         SkipReason, Skipped,
     },
 };
-use queue::store::counts;
 use queue::{
     QueueError,
     maintenance::Service as _,
-    store::{dead_letters, leader::Term},
+    store::{counts, dead_letters, leader::Term},
 };
 use sqlx::PgPool;
 

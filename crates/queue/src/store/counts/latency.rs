@@ -4,8 +4,10 @@
 //! reads as few rows as that of one integration. Rows of all have counts too (`insight` rolls them up). Rows of an app have histograms only, and only in the
 //! step of a day's chart, which would otherwise read too much: the minutes of 40 integrations are 57,600 rows of histograms, 60 MB.
 
-use crate::store::counts::fold::CHUNK;
-use crate::{error::QueueError, store::leader::Term};
+use crate::{
+    error::QueueError,
+    store::{counts::fold::CHUNK, leader::Term},
+};
 use model::{
     histogram::Histogram,
     id::{IntegrationId, WorkerId},

@@ -1,7 +1,12 @@
 //! Proves the counters of failures by cause, as [`crate::store::counts::recount`] proves those of jobs: one cause at a time, in one statement.
 
-use crate::store::counts::recount::{begin, conclude};
-use crate::{error::QueueError, store::leader::Term};
+use crate::{
+    error::QueueError,
+    store::{
+        counts::recount::{begin, conclude},
+        leader::Term,
+    },
+};
 use model::failure::CauseId;
 use sqlx::PgConnection;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Jobs: accepting, claiming, finishing, cancelling and listing them.
+//! Jobs: accepting, claiming, finishing, cancelling, recovering, requeueing and reading them.
 
 pub(crate) mod accept;
 mod cancel;

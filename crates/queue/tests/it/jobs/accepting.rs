@@ -1,9 +1,7 @@
 //! An accepted job is new, or folds into one that waits, or becomes the successor of one that runs.
 
 use crate::support::{World, end, given_up, retried, sent};
-use insight::store::explain;
-use insight::store::job_lists;
-use insight::store::trail;
+use insight::store::{explain, job_lists, trail};
 use model::{
     actor::Scope,
     filter::JobFilter,

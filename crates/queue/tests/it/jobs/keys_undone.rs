@@ -1,10 +1,12 @@
 //! A job that returns to the line of its serialize key goes behind the jobs that are there, however it returns.
 
 use crate::support::{World, end, retried, sent, until};
-use insight::store::explain;
 use insight::{
     services::RunOperations,
-    store::operations::{self, BulkStart},
+    store::{
+        explain,
+        operations::{self, BulkStart},
+    },
 };
 use model::{
     actor::{Actor, ActorKind, Role, Scope},

@@ -1,8 +1,7 @@
 //! Cancel, requeue, purge, explain.
 
 use crate::support::{World, end, given_up, retried, sent};
-use insight::store::explain;
-use insight::store::job_lists;
+use insight::store::{explain, job_lists};
 use model::{
     actor::Scope,
     id::{AppId, JobId},

@@ -3,8 +3,7 @@
 
 use super::world::{World, lead};
 use crate::support::session;
-use insight::store::job_lists;
-use insight::store::operations;
+use insight::store::{job_lists, operations};
 use model::{
     actor::Scope,
     dead_letter::GroupPageRequest,

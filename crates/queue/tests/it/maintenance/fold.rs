@@ -2,8 +2,11 @@
 
 use super::world::{World, lead};
 use crate::support::until;
-use queue::store::counts;
-use queue::{EngineConfig, maintenance::Maintenance, store::counts::fold};
+use queue::{
+    EngineConfig,
+    maintenance::Maintenance,
+    store::counts::{self, fold},
+};
 use sqlx::PgPool;
 use tokio_util::sync::CancellationToken;
 

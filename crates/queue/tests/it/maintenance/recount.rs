@@ -7,13 +7,12 @@ use model::{
     failure::CauseId,
     id::{AppId, IntegrationId, WorkerId},
 };
-use queue::store::counts;
 use queue::{
     QueueError,
     maintenance::{Recount, Service as _},
     store::{
         counts::{
-            Drift, fold,
+            self, Drift, fold,
             recount::{Proof, prove_jobs, prove_records},
             recount_failures::{next_cause, prove_failures},
             recounts,

@@ -3,8 +3,7 @@
 //! The view `unqueued_jobs` defines which jobs ought to have an entry: those that are not parked and, of each serialize key, only the head. The
 //! statements that accept and end jobs insert the entries of jobs without a key, and of jobs that a worker had; all others are inserted here.
 
-use crate::error::QueueError;
-use crate::store::jobs::cancel::one::lock;
+use crate::{error::QueueError, store::jobs::cancel::one::lock};
 use model::id::JobId;
 use sqlx::PgConnection;
 

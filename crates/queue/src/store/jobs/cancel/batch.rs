@@ -1,10 +1,12 @@
 //! Cancelling the waiting jobs of a batch.
 
 use super::park::probe_only;
-use crate::error::QueueError;
-use crate::store::jobs::{
-    cancel::one::{Cancelled, Reach, cancel_rows, leave_keys},
-    try_lock::try_lock_waiting,
+use crate::{
+    error::QueueError,
+    store::jobs::{
+        cancel::one::{Cancelled, Reach, cancel_rows, leave_keys},
+        try_lock::try_lock_waiting,
+    },
 };
 use model::id::{BatchId, JobId};
 use sqlx::PgConnection;

@@ -4,10 +4,12 @@
 //! quiet, limited or has an open breaker, because it waits for its time, its retry or its key, or because its re-sync is paused, is ended
 //! here, with the same result: an attempt that is counted and took no time, `cancelled`, with the outcome `expired`.
 
-use crate::error::QueueError;
-use crate::store::jobs::{
-    cancel::one::{Cancelled, Reach, cancel_rows, leave_keys},
-    try_lock::try_lock_waiting,
+use crate::{
+    error::QueueError,
+    store::jobs::{
+        cancel::one::{Cancelled, Reach, cancel_rows, leave_keys},
+        try_lock::try_lock_waiting,
+    },
 };
 use chrono::{DateTime, Utc};
 use model::id::{JobId, WorkerId};

@@ -1,9 +1,13 @@
 //! Cancelling many jobs together: what a bulk action does, set by set instead of job by job.
 
-use crate::error::QueueError;
-use crate::store::jobs::{
-    accept::keys,
-    cancel::one::{Cancelled, Reach, cancel_rows, drop_successor, leave_keys, lock_integrations_and_keys},
+use crate::{
+    error::QueueError,
+    store::jobs::{
+        accept::keys,
+        cancel::one::{
+            Cancelled, Reach, cancel_rows, drop_successor, leave_keys, lock_integrations_and_keys,
+        },
+    },
 };
 use model::{
     actor::Scope,

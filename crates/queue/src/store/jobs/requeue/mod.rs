@@ -6,8 +6,7 @@ pub(super) mod reschedule;
 pub(super) mod restore;
 pub(super) mod undo;
 
-pub use again::requeue;
-pub use again::requeue_many;
+pub use again::{requeue, requeue_many};
 pub use edit::change_payload;
 pub use reschedule::{is_any_scheduled_later, reschedule_earlier};
 pub use restore::{EndedIds, restore_to_queue};

@@ -1,7 +1,6 @@
 //! Letting jobs run earlier than they were scheduled for.
 
-use crate::store::jobs::BEGIN;
-use crate::{error::QueueError, pool::begin};
+use crate::{error::QueueError, pool::begin, store::jobs::BEGIN};
 use chrono::{DateTime, Utc};
 use model::id::{IntegrationId, JobId};
 use sqlx::{PgExecutor, PgPool};

@@ -1,9 +1,11 @@
 //! Putting dead letters and cancelled jobs back into the queue, set by set: one job is a set of one.
 
-use crate::error::QueueError;
-use crate::store::jobs::{
-    accept::{enqueue::move_up, keys},
-    cancel::park,
+use crate::{
+    error::QueueError,
+    store::jobs::{
+        accept::{enqueue::move_up, keys},
+        cancel::park,
+    },
 };
 use chrono::{DateTime, Utc};
 use model::{

@@ -1,10 +1,12 @@
 //! Undoing bulk actions: jobs go back to the state before, as far as nothing has happened to them since.
 
 use super::restore::{EndedIds, restore_to_queue};
-use crate::error::QueueError;
-use crate::store::jobs::{
-    accept::entries::{enter_queue, leave_queue},
-    cancel::one::{lock, lock_integrations_and_keys},
+use crate::{
+    error::QueueError,
+    store::jobs::{
+        accept::entries::{enter_queue, leave_queue},
+        cancel::one::{lock, lock_integrations_and_keys},
+    },
 };
 use model::{
     actor::Scope,
