@@ -13,9 +13,9 @@ use insight::live::LiveHub;
 use leptos::config::LeptosOptions;
 use model::retention::Retentions;
 use queue::{maintenance::MaintenanceHealth, worker::EngineWatch};
+use service::Headgate;
 use sqlx::PgPool;
 use std::{ops::Deref, sync::Arc};
-use steering::{AuditActions, Steering};
 use tokio_util::sync::CancellationToken;
 
 /// The parts of the program, shared by all requests. Each layer and handler clones it, so that must be cheap.
@@ -31,6 +31,7 @@ impl AppState {
     /// The same parts, with this pool for everything a request does.
     pub(crate) fn with_pool(&self, pool: &PgPool) -> Self {
         Self::new(Parts {
+            headgate: self.headgate.with_pool(pool),
             delivery: self.delivery.clone().with_pool(pool.clone()),
             access: self.access.clone().with_pool(pool.clone()),
             pool: pool.clone(),
@@ -50,6 +51,8 @@ impl Deref for AppState {
 
 #[derive(Clone)]
 pub struct Parts {
+    /// The use cases.
+    pub headgate: Headgate,
     pub delivery: Delivery,
     pub access: Access,
     /// For requests that decide and write.
@@ -89,16 +92,6 @@ impl Parts {
     pub fn lists_behind(&self) -> Option<i64> {
         self.replica.as_ref().and_then(|replica| replica.lag().reportable_seconds())
     }
-
-    /// For changes, each with its entry in the audit log.
-    pub fn steering(&self) -> Steering {
-        Steering::new(self.delivery.clone())
-    }
-
-    /// For undoing and repeating entries of the audit log.
-    pub fn audit_actions(&self) -> AuditActions {
-        AuditActions::new(self.steering(), self.access.clone())
-    }
 }
 
 /// Settings of the routes.
@@ -120,6 +113,12 @@ pub fn leptos_options() -> LeptosOptions {
 impl FromRef<AppState> for LeptosOptions {
     fn from_ref(state: &AppState) -> Self {
         state.leptos.clone()
+    }
+}
+
+impl FromRef<AppState> for Headgate {
+    fn from_ref(state: &AppState) -> Self {
+        state.headgate.clone()
     }
 }
 

@@ -34,12 +34,9 @@ pub async fn list_audit_log(query: String) -> Result<AuditList, CallError> {
         server::{actor, context},
         state::audit_filters::AuditQuery,
     };
-    use model::rules::{
-        masking::Sensitive as _,
-        permission::{Permission, is_allowed},
-        undo,
-    };
-    let role = actor::allowed(Permission::ReadDeployment)?.role;
+    use model::rules::{masking::Sensitive as _, permission::is_allowed, undo};
+    use service::permission;
+    let role = actor::allowed::<permission::ReadDeployment>()?.role;
     let wanted = AuditQuery::parse(&query).map_err(|error| CallError::Invalid(error.to_string()))?;
     let cx = context::current()?;
     let mut page = access::audit::list(&cx.pool, &wanted.filter, wanted.page).await?;
@@ -61,10 +58,10 @@ pub async fn undo_audit_entry(id: AuditEntryId, back: String) -> Result<(), Form
         components::Flash,
         server::{actor, context, redirect},
     };
-    use model::rules::permission::Permission;
+    use service::permission;
     redirect::answer(&back, async {
-        let actor = actor::allowed(Permission::ReadDeployment)?;
-        outcome_of(context::current()?.audit_actions().undo(&actor, id).await, Flash::Undone)
+        let actor = actor::allowed::<permission::ReadDeployment>()?;
+        outcome_of(context::current()?.headgate.undo(&actor, id).await, Flash::Undone)
     })
     .await
 }
@@ -76,10 +73,10 @@ pub async fn repeat_audit_entry(id: AuditEntryId, back: String) -> Result<(), Fo
         components::Flash,
         server::{actor, context, redirect},
     };
-    use model::rules::permission::Permission;
+    use service::permission;
     redirect::answer(&back, async {
-        let actor = actor::allowed(Permission::ReadDeployment)?;
-        outcome_of(context::current()?.audit_actions().repeat(&actor, id).await, Flash::Repeated)
+        let actor = actor::allowed::<permission::ReadDeployment>()?;
+        outcome_of(context::current()?.headgate.repeat(&actor, id).await, Flash::Repeated)
     })
     .await
 }
@@ -87,21 +84,21 @@ pub async fn repeat_audit_entry(id: AuditEntryId, back: String) -> Result<(), Fo
 /// Conflicts with a notice of their own are outcomes; other errors are passed on.
 #[cfg(feature = "ssr")]
 fn outcome_of(
-    answer: Result<AuditEntry, steering::SteeringError>,
+    answer: Result<AuditEntry, service::ServiceError>,
     done: crate::components::Flash,
 ) -> Result<crate::components::Outcome, CallError> {
     use crate::components::Flash;
     use access::AccessError;
-    use steering::SteeringError;
+    use service::ServiceError;
     match answer {
         Ok(_) => Ok(done.into()),
-        Err(SteeringError::Access(AccessError::Conflict { code: "changed-since", .. })) => {
+        Err(ServiceError::Access(AccessError::Conflict { code: "changed-since", .. })) => {
             Ok(Flash::ChangedSince.into())
         }
-        Err(SteeringError::Access(AccessError::Conflict { code: "already-undone", .. })) => {
+        Err(ServiceError::Access(AccessError::Conflict { code: "already-undone", .. })) => {
             Ok(Flash::UndoneBefore.into())
         }
-        Err(SteeringError::Access(AccessError::Conflict { code: "nothing-matches", .. })) => {
+        Err(ServiceError::Access(AccessError::Conflict { code: "nothing-matches", .. })) => {
             Ok(Flash::NothingMatches.into())
         }
         Err(error) => Err(error.into()),

@@ -1,13 +1,13 @@
 //! Dead letters: the list, the grid, the bin. They are changed by bulk actions, see [`super::jobs::bulk`].
 
 use super::{
-    choices::Choices,
     error::{CallError, FormRefused},
     json::Json,
-    names::Names,
 };
 use chrono::{DateTime, Utc};
 use leptos::{prelude::*, server_fn::codec::GetUrl};
+use model::views::choices::Choices;
+use model::views::names::Names;
 use model::{
     dead_letter::{BinnedLetter, DeadLetter},
     dead_letter_grid::DeadLetterGrid,
@@ -34,8 +34,8 @@ pub async fn list_dead_letters(query: String) -> Result<DeadLetterList, CallErro
         server::{actor, context},
         state::{grid_url, url_filters::ListQuery},
     };
-    use model::rules::permission::Permission;
-    let actor = actor::allowed(Permission::OpenConsole)?;
+    use service::permission;
+    let actor = actor::allowed::<permission::OpenConsole>()?;
     let scope = actor.scope();
     let mut list = ListQuery::parse(&query).map_err(|error| CallError::Invalid(error.to_string()))?;
     let place = grid_url::place(&query).map_err(|error| CallError::Invalid(error.to_string()))?;
@@ -71,8 +71,9 @@ pub async fn list_bin(query: String) -> Result<Bin, CallError> {
         server::{actor, context},
         state::url_filters,
     };
-    use model::{filter::JobFilter, rules::permission::Permission};
-    let scope = actor::allowed(Permission::OpenConsole)?.scope();
+    use model::filter::JobFilter;
+    use service::permission;
+    let scope = actor::allowed::<permission::OpenConsole>()?.scope();
     let page = url_filters::bin_page(&query).map_err(|error| CallError::Invalid(error.to_string()))?;
     let cx = context::current()?;
     let mut page = insight::store::dead_letters::binned(&cx.pool, scope, page).await?;
@@ -90,10 +91,10 @@ pub async fn restore_dead_letter(id: DeadLetterId, back: String) -> Result<(), F
         components::Flash,
         server::{actor, context, redirect},
     };
-    use model::rules::permission::Permission;
+    use service::permission;
     redirect::answer(&back, async {
-        let actor = actor::allowed(Permission::SteerJobs)?;
-        context::current()?.steering().restore_dead_letter(&actor, id).await?;
+        let actor = actor::allowed::<permission::SteerJobs>()?;
+        context::current()?.headgate.restore_dead_letter(&actor, id).await?;
         Ok(Flash::Restored.into())
     })
     .await

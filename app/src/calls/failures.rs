@@ -1,12 +1,12 @@
 //! Failures by cause: the list, one group, its mark and its note. A retry of a group is a bulk action, see [`super::jobs::bulk`].
 
 use super::{
-    choices::Choices,
     error::{CallError, FormRefused},
     json::Json,
 };
 use chrono::{DateTime, Utc};
 use leptos::{prelude::*, server_fn::codec::GetUrl};
+use model::views::choices::Choices;
 use model::{
     failure::{CauseId, FailureDetail, FailureGroup},
     id::{AppId, IntegrationId},
@@ -34,8 +34,8 @@ pub async fn list_failures(query: String) -> Result<FailureList, CallError> {
         state::failure_query::FailureQuery,
     };
     use insight::store::failures;
-    use model::rules::permission::Permission;
-    let scope = actor::allowed(Permission::OpenConsole)?.scope();
+    use service::permission;
+    let scope = actor::allowed::<permission::OpenConsole>()?.scope();
     let asked = FailureQuery::parse(&query).map_err(|error| CallError::Invalid(error.to_string()))?;
     let cx = context::current()?;
     let page = failures::list(&cx.pool, scope, &asked.filter, asked.page).await?;
@@ -66,9 +66,10 @@ pub async fn mark_failure(
         server::{actor, context, redirect},
     };
     use insight::store::failures::Mark;
-    use model::{failure::SnoozeFailure, rules::permission::Permission};
+    use model::failure::SnoozeFailure;
+    use service::permission;
     redirect::answer(&back, async {
-        let actor = actor::allowed(Permission::SteerJobs)?;
+        let actor = actor::allowed::<permission::SteerJobs>()?;
         let (mark, flash) = match (mark.as_str(), hours) {
             ("fix", _) => (Mark::Fix, Flash::FailureFixed),
             ("reopen", _) => (Mark::Reopen, Flash::FailureReopened),
@@ -82,7 +83,7 @@ pub async fn mark_failure(
             }
             _ => return Err(CallError::Invalid("No action was selected.".to_owned())),
         };
-        context::current()?.steering().mark_failure(&actor, fingerprint, mark).await?;
+        context::current()?.headgate.mark_failure(&actor, fingerprint, mark).await?;
         Ok(flash.into())
     })
     .await
@@ -101,13 +102,14 @@ pub async fn publish_failure_note(
         components::{Flash, Outcome},
         server::{actor, context, redirect},
     };
-    use model::{failure::SetFailureNote, rules::permission::Permission};
+    use model::failure::SetFailureNote;
+    use service::permission;
     redirect::answer(&back, async {
-        let actor = actor::allowed(Permission::SteerJobs)?;
+        let actor = actor::allowed::<permission::SteerJobs>()?;
         let note = Some(note.trim().to_owned()).filter(|note| !note.is_empty());
         let flash = if note.is_some() { Flash::NotePublished } else { Flash::NoteWithdrawn };
         let note = SetFailureNote { note, app_id, integration_id };
-        let published = context::current()?.steering().set_failure_note(&actor, fingerprint, note).await?;
+        let published = context::current()?.headgate.set_failure_note(&actor, fingerprint, note).await?;
         Ok(Outcome { n: published.integrations, ..flash.into() })
     })
     .await

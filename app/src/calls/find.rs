@@ -27,9 +27,9 @@ pub struct FoundIntegration {
 #[server(prefix = "/console", endpoint = "find", input = GetUrl, output = Json)]
 pub async fn find(q: String) -> Result<SearchResults, CallError> {
     use crate::server::{actor, context};
-    use model::rules::permission::Permission;
+    use service::permission;
     const MAX_HITS: usize = 6;
-    let actor = actor::allowed(Permission::OpenConsole)?;
+    let actor = actor::allowed::<permission::OpenConsole>()?;
     let scope = actor.scope();
     let cx = context::current()?;
     let q = q.trim();

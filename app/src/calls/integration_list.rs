@@ -67,8 +67,8 @@ pub async fn list_integrations(query: String) -> Result<IntegrationList, CallErr
         server::{actor, context, integration_list},
         state::{integration_query::IntegrationQuery, page_url::PageUrl},
     };
-    use model::rules::permission::Permission;
-    actor::allowed(Permission::OpenConsole)?;
+    use service::permission;
+    actor::allowed::<permission::OpenConsole>()?;
     let query = IntegrationQuery::of(&PageUrl::parse(&format!("/?{query}")));
     integration_list::load(&context::current()?, &query).await
 }
@@ -85,8 +85,8 @@ pub struct BulkQuestion {
 #[server(prefix = "/console", endpoint = "integrations-question", input = GetUrl, output = Json)]
 pub async fn ask_integrations(query: String) -> Result<BulkQuestion, CallError> {
     use crate::server::{actor, context, integration_list};
-    use model::rules::permission::Permission;
-    actor::allowed(Permission::Configure)?;
+    use service::permission;
+    actor::allowed::<permission::Configure>()?;
     let chosen = integration_list::chosen(&context::current()?, &query).await?;
     let matched = i64::try_from(chosen.len()).unwrap_or(i64::MAX);
     Ok(BulkQuestion { matched, names: chosen.into_iter().take(5).map(|(_, name)| name).collect() })
@@ -112,9 +112,9 @@ pub struct IntegrationBulk {
 #[server(prefix = "/console", endpoint = "bulk-integrations", output = Json)]
 pub async fn bulk_integrations(bulk: IntegrationBulk, back: String) -> Result<(), FormRefused> {
     use crate::server::{actor, context, integration_list, redirect};
-    use model::rules::permission::Permission;
+    use service::permission;
     redirect::answer(&back, async {
-        let actor = actor::allowed(Permission::Configure)?;
+        let actor = actor::allowed::<permission::Configure>()?;
         integration_list::run(&context::current()?, &actor, bulk).await
     })
     .await

@@ -64,8 +64,9 @@ pub async fn load_integration_charts(
 ) -> Result<IntegrationCharts, CallError> {
     use crate::server::{actor, context, limit_list};
     use insight::store::stats;
-    use model::{limit_use::LimitWindow, rules::permission::Permission};
-    let scope = actor::allowed(Permission::OpenConsole)?.scope();
+    use model::limit_use::LimitWindow;
+    use service::permission;
+    let scope = actor::allowed::<permission::OpenConsole>()?.scope();
     let cx = context::current()?;
     Ok(IntegrationCharts {
         throughput: stats::throughput(&cx.pool, scope, Some(id), window).await?,
@@ -93,7 +94,8 @@ pub async fn load_integration(id: IntegrationId, window: Window) -> Result<Integ
             permission::{Permission, is_allowed},
         },
     };
-    let actor = actor::allowed(Permission::OpenConsole)?;
+    use service::permission;
+    let actor = actor::allowed::<permission::OpenConsole>()?;
     let scope = actor.scope();
     let cx = context::current()?;
     let as_of = queue::store::clock::now(&cx.pool).await?;
@@ -144,10 +146,11 @@ pub async fn pause_integration(id: IntegrationId, back: String) -> Result<(), Fo
         components::Flash,
         server::{actor, context, redirect},
     };
-    use model::{integration::PAUSED_BY_HAND, rules::permission::Permission};
+    use model::integration::PAUSED_BY_HAND;
+    use service::permission;
     redirect::answer(&back, async {
-        let actor = actor::allowed(Permission::Configure)?;
-        context::current()?.steering().pause_integration(&actor, id, Some(PAUSED_BY_HAND)).await?;
+        let actor = actor::allowed::<permission::Configure>()?;
+        context::current()?.headgate.pause_integration(&actor, id, Some(PAUSED_BY_HAND)).await?;
         Ok(Flash::Paused.into())
     })
     .await
@@ -160,10 +163,10 @@ pub async fn resume_integration(id: IntegrationId, back: String) -> Result<(), F
         components::Flash,
         server::{actor, context, redirect},
     };
-    use model::rules::permission::Permission;
+    use service::permission;
     redirect::answer(&back, async {
-        let actor = actor::allowed(Permission::Configure)?;
-        context::current()?.steering().resume_integration(&actor, id).await?;
+        let actor = actor::allowed::<permission::Configure>()?;
+        context::current()?.headgate.resume_integration(&actor, id).await?;
         Ok(Flash::Resumed.into())
     })
     .await
@@ -182,9 +185,10 @@ pub async fn steer_breaker(
         server::{actor, context, forms},
         state::form_draft::Draft,
     };
-    use model::{breaker::BreakerOrder, problem::Faults, rules::permission::Permission};
+    use model::{breaker::BreakerOrder, problem::Faults};
+    use service::permission;
     let made = async {
-        let actor = actor::allowed(Permission::Configure)?;
+        let actor = actor::allowed::<permission::Configure>()?;
         let no_moment = || {
             let mut faults = Faults::default();
             faults.add("/until", "is not a date and time");
@@ -195,7 +199,7 @@ pub async fn steer_breaker(
             text => Some(crate::format::parse_local(text).ok_or_else(no_moment)?),
         };
         let order = BreakerOrder { action, until: moment };
-        context::current()?.steering().control_breaker(&actor, id, order).await?;
+        context::current()?.headgate.control_breaker(&actor, id, order).await?;
         Ok(match action {
             BreakerAction::Probe => Flash::BreakerProbes,
             BreakerAction::Close => Flash::BreakerClosed,
@@ -246,15 +250,16 @@ pub async fn edit_limits(
             page_url::PageUrl,
         },
     };
-    use model::{etag::IfMatch, integration::IntegrationChanges, rules::permission::Permission};
+    use model::{etag::IfMatch, integration::IntegrationChanges};
+    use service::permission;
     let changes = limits_draft::changes(&limits);
     // The page shows each fault at its field, with what was typed.
     let draft = |url: PageUrl| LimitsDraft::on(url, id, &limits);
     redirect::answer_with(&back, draft, async {
-        let actor = actor::allowed(Permission::Configure)?;
+        let actor = actor::allowed::<permission::Configure>()?;
         let changes = changes.map_err(|faults| CallError::Invalid(faults.to_string()))?;
         let changes = IntegrationChanges { if_match: IfMatch::from_form(&etag), ..changes };
-        context::current()?.steering().update_integration(&actor, id, &changes).await?;
+        context::current()?.headgate.update_integration(&actor, id, &changes).await?;
         Ok(Flash::LimitsSaved.into())
     })
     .await
@@ -273,14 +278,15 @@ pub async fn start_resync(
         server::{actor, context, forms},
         state::form_draft::Draft,
     };
-    use model::{resync::NewResync, rules::permission::Permission};
+    use model::resync::NewResync;
+    use service::permission;
     let record_type = record_type.trim();
     let made = async {
-        let actor = actor::allowed(Permission::Resync)?;
+        let actor = actor::allowed::<permission::Resync>()?;
         let kind = Some(record_type.to_owned()).filter(|kind| !kind.is_empty());
         let wanted = NewResync { record_type: kind, record_ids: None, mode };
         wanted.check()?;
-        context::current()?.steering().start_resync(&actor, id, &wanted).await?;
+        context::current()?.headgate.start_resync(&actor, id, &wanted).await?;
         Ok(Flash::ResyncStarted.into())
     }
     .await;

@@ -1,14 +1,14 @@
 //! Jobs: the list, one job with its explanation, requeue, edit, cancel and bulk actions.
 
 use super::{
-    choices::Choices,
     error::{CallError, FormRefused},
     json::Json,
-    names::Names,
 };
 use crate::state::job_columns::{JobColumn, JobColumns};
 use chrono::{DateTime, Utc};
 use leptos::{prelude::*, server_fn::codec::GetUrl};
+use model::views::choices::Choices;
+use model::views::names::Names;
 use model::{
     id::JobId,
     job::{Job, JobDetail, KeyNeighbour},
@@ -46,8 +46,9 @@ pub async fn list_jobs(query: String, is_counted: bool) -> Result<JobList, CallE
         server::{actor, context, cookies},
         state::{page_url::PageUrl, url_filters::ListQuery},
     };
-    use model::rules::{narrowing, permission::Permission};
-    let actor = actor::allowed(Permission::OpenConsole)?;
+    use model::rules::narrowing;
+    use service::permission;
+    let actor = actor::allowed::<permission::OpenConsole>()?;
     let scope = actor.scope();
     let mut list = ListQuery::parse(&query).map_err(|error| CallError::Invalid(error.to_string()))?;
     let columns = JobColumns::of(&PageUrl::parse(&format!("/jobs?{query}")))
@@ -84,8 +85,8 @@ pub async fn choose_columns(
         server::{actor, cookies, redirect},
         state::page_url::PageUrl,
     };
-    use model::rules::permission::Permission;
-    actor::allowed(Permission::OpenConsole)?;
+    use service::permission;
+    actor::allowed::<permission::OpenConsole>()?;
     let columns: JobColumns = columns.into_iter().collect();
     let back = PageUrl::parse_back(&back).without("columns");
     cookies::set_job_columns(&columns)?;
@@ -138,8 +139,8 @@ pub struct JobPage {
 #[server(prefix = "/console", endpoint = "job", input = GetUrl, output = Json)]
 pub async fn load_job(id: JobId, #[server(default)] revealed: bool) -> Result<JobPage, CallError> {
     use crate::server::{actor, context, job_context, masked};
-    use model::rules::permission::Permission;
-    let actor = actor::allowed(Permission::OpenConsole)?;
+    use service::permission;
+    let actor = actor::allowed::<permission::OpenConsole>()?;
     let scope = actor.scope();
     let cx = context::current()?;
     let as_of = queue::store::clock::now(&cx.pool).await?;
@@ -163,10 +164,10 @@ pub async fn reveal_job(id: JobId, back: String) -> Result<(), FormRefused> {
         components::Flash,
         server::{actor, context, redirect},
     };
-    use model::rules::permission::Permission;
+    use service::permission;
     redirect::answer(&back, async {
-        let actor = actor::allowed(Permission::ReadUnmasked)?;
-        context::current()?.steering().reveal_job(&actor, id).await?;
+        let actor = actor::allowed::<permission::ReadUnmasked>()?;
+        context::current()?.headgate.reveal_job(&actor, id).await?;
         Ok(Flash::Revealed.into())
     })
     .await
@@ -179,10 +180,10 @@ pub async fn requeue_job(id: JobId, back: String) -> Result<(), FormRefused> {
         components::Flash,
         server::{actor, context, redirect},
     };
-    use model::rules::permission::Permission;
+    use service::permission;
     redirect::answer(&back, async {
-        let actor = actor::allowed(Permission::SteerJobs)?;
-        context::current()?.steering().requeue_job(&actor, id).await?;
+        let actor = actor::allowed::<permission::SteerJobs>()?;
+        context::current()?.headgate.requeue_job(&actor, id).await?;
         Ok(Flash::Requeued.into())
     })
     .await
@@ -196,11 +197,11 @@ pub async fn edit_job(id: JobId, payload: String, back: String) -> Result<(), Fo
         server::{actor, context, redirect},
         state::payload_draft,
     };
-    use model::rules::permission::Permission;
+    use service::permission;
     redirect::answer_with(&back, |url| payload_draft::carry(url, &payload), async {
-        let actor = actor::allowed(Permission::Configure)?;
+        let actor = actor::allowed::<permission::Configure>()?;
         let payload = payload_draft::parse(&payload).map_err(CallError::Invalid)?;
-        context::current()?.steering().edit_job(&actor, id, &payload).await?;
+        context::current()?.headgate.edit_job(&actor, id, &payload).await?;
         Ok(Flash::Edited.into())
     })
     .await
@@ -212,10 +213,10 @@ pub async fn cancel_job(id: JobId, back: String) -> Result<(), FormRefused> {
         components::Flash,
         server::{actor, context, redirect},
     };
-    use model::rules::permission::Permission;
+    use service::permission;
     redirect::answer(&back, async {
-        let actor = actor::allowed(Permission::SteerJobs)?;
-        let job = context::current()?.steering().cancel_job(&actor, id).await?;
+        let actor = actor::allowed::<permission::SteerJobs>()?;
+        let job = context::current()?.headgate.cancel_job(&actor, id).await?;
         Ok(Flash::of_cancel(job.status).into())
     })
     .await
@@ -237,7 +238,7 @@ pub async fn preview(
     query: String,
 ) -> Result<BulkPreview, CallError> {
     use crate::server::{actor, bulk};
-    bulk::preview(&actor::allowed(bulk::permission(action))?, subject, action, &query).await
+    bulk::preview(&actor::with(bulk::permission(action))?, subject, action, &query).await
 }
 
 /// Options of a bulk action as they were typed; an empty field is none.
@@ -265,7 +266,7 @@ pub async fn bulk(
     use crate::server::{actor, bulk, redirect};
     let choice = bulk::BulkForm { ids, query, matched, how };
     redirect::answer(&back, async {
-        let actor = actor::allowed(bulk::permission(action))?;
+        let actor = actor::with(bulk::permission(action))?;
         bulk::run(&actor, subject, action, choice).await
     })
     .await

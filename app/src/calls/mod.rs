@@ -4,7 +4,6 @@
 //! notice, so that they work without a script; the notice of a refused one says why ([`error::FormRefused`]).
 
 pub mod audit;
-pub mod choices;
 pub mod dead_letters;
 pub mod error;
 pub mod failures;
@@ -13,7 +12,6 @@ pub mod integration_list;
 pub mod integrations;
 pub mod jobs;
 pub mod json;
-pub mod names;
 pub mod operations;
 pub mod rate_limits;
 pub mod resyncs;

@@ -3,10 +3,10 @@
 use super::{
     error::{CallError, FormRefused},
     json::Json,
-    names::Names,
 };
 use chrono::{DateTime, Utc};
 use leptos::{prelude::*, server_fn::codec::GetUrl};
+use model::views::names::Names;
 use model::{
     id::OperationId,
     operation::{Operation, OperationStep},
@@ -30,8 +30,9 @@ pub async fn list_operations(query: String) -> Result<OperationList, CallError> 
         server::{actor, context},
         state::url_filters,
     };
-    use model::{filter::JobFilter, rules::permission::Permission};
-    let scope = actor::allowed(Permission::OpenConsole)?.scope();
+    use model::filter::JobFilter;
+    use service::permission;
+    let scope = actor::allowed::<permission::OpenConsole>()?.scope();
     let page = url_filters::page(&query).map_err(|error| CallError::Invalid(error.to_string()))?;
     let cx = context::current()?;
     let page = insight::store::operations::list(&cx.pool, scope, page).await?;
@@ -51,8 +52,8 @@ pub struct OperationPage {
 #[server(prefix = "/console", endpoint = "operation", input = GetUrl, output = Json)]
 pub async fn load_operation(id: OperationId) -> Result<OperationPage, CallError> {
     use crate::server::{actor, context};
-    use model::rules::permission::Permission;
-    let scope = actor::allowed(Permission::OpenConsole)?.scope();
+    use service::permission;
+    let scope = actor::allowed::<permission::OpenConsole>()?.scope();
     let cx = context::current()?;
     let as_of = queue::store::clock::now(&cx.pool).await?;
     let operation = insight::store::operations::get(&cx.delivery.pool, scope, id).await?;
@@ -68,10 +69,10 @@ pub async fn steer_operation(id: OperationId, step: OperationStep, back: String)
         components::Flash,
         server::{actor, context, redirect},
     };
-    use model::rules::permission::Permission;
+    use service::permission;
     redirect::answer(&back, async {
-        let actor = actor::allowed(Permission::SteerJobs)?;
-        context::current()?.steering().steer_operation(&actor, id, step).await?;
+        let actor = actor::allowed::<permission::SteerJobs>()?;
+        context::current()?.headgate.steer_operation(&actor, id, step).await?;
         Ok(match step {
             OperationStep::Pause => Flash::OperationPaused,
             OperationStep::Resume => Flash::OperationResumed,

@@ -98,8 +98,8 @@ pub async fn load_rate_limits(query: String) -> Result<LimitList, CallError> {
         server::{actor, context, limit_list},
         state::page_url::PageUrl,
     };
-    use model::rules::permission::Permission;
-    let actor = actor::allowed(Permission::ReadDeployment)?;
+    use service::permission;
+    let actor = actor::allowed::<permission::ReadDeployment>()?;
     let cx = context::current()?;
     limit_list::load(&cx, &actor, &PageUrl::parse(&format!("/?{query}"))).await
 }
@@ -108,8 +108,8 @@ pub async fn load_rate_limits(query: String) -> Result<LimitList, CallError> {
 #[server(prefix = "/console", endpoint = "limit-use", input = GetUrl, output = Json)]
 pub async fn load_limit_use(id: IntegrationId, window: LimitWindow) -> Result<Vec<LimitRow>, CallError> {
     use crate::server::{actor, context, limit_list};
-    use model::rules::permission::Permission;
-    let actor = actor::allowed(Permission::OpenConsole)?;
+    use service::permission;
+    let actor = actor::allowed::<permission::OpenConsole>()?;
     let cx = context::current()?;
     limit_list::of_integration(&cx, actor.scope(), id, window).await
 }

@@ -3,10 +3,10 @@
 use super::{
     error::{CallError, FormRefused},
     json::Json,
-    names::Names,
 };
 use chrono::{DateTime, Utc};
 use leptos::{prelude::*, server_fn::codec::GetUrl};
+use model::views::names::Names;
 use model::{
     id::ResyncId,
     page::Page,
@@ -29,8 +29,8 @@ pub async fn list_resyncs(query: String) -> Result<ResyncList, CallError> {
         server::{actor, context},
         state::url_filters::ListQuery,
     };
-    use model::rules::permission::Permission;
-    let scope = actor::allowed(Permission::OpenConsole)?.scope();
+    use service::permission;
+    let scope = actor::allowed::<permission::OpenConsole>()?.scope();
     let list = ListQuery::parse(&query).map_err(|error| CallError::Invalid(error.to_string()))?;
     let cx = context::current()?;
     let page = cx.lists().resyncs(scope, list.filter.integration_id, list.page).await?;
@@ -45,10 +45,10 @@ pub async fn steer_resync(id: ResyncId, step: ResyncStep, back: String) -> Resul
         components::Flash,
         server::{actor, context, redirect},
     };
-    use model::rules::permission::Permission;
+    use service::permission;
     redirect::answer(&back, async {
-        let actor = actor::allowed(Permission::Resync)?;
-        context::current()?.steering().steer_resync(&actor, id, step).await?;
+        let actor = actor::allowed::<permission::Resync>()?;
+        context::current()?.headgate.steer_resync(&actor, id, step).await?;
         Ok(match step {
             ResyncStep::Pause => Flash::ResyncPaused,
             ResyncStep::Resume => Flash::ResyncResumed,

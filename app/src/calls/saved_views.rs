@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 #[server(prefix = "/console", endpoint = "saved-views", input = GetUrl, output = Json)]
 pub async fn list_views() -> Result<Vec<SavedView>, CallError> {
     use crate::server::{actor, context, saved_views};
-    use model::rules::permission::Permission;
-    let actor = actor::allowed(Permission::OpenConsole)?;
+    use service::permission;
+    let actor = actor::allowed::<permission::OpenConsole>()?;
     let cx = context::current()?;
     let views = insight::store::saved_views::list(&cx.pool, actor.user_id()).await?;
     Ok(saved_views::shown(&cx.delivery, &actor, views).await?)
@@ -70,10 +70,11 @@ pub async fn delete_view(id: SavedViewId, back: String) -> Result<(), FormRefuse
         components::Flash,
         server::{actor, context, redirect},
     };
-    use model::{etag::IfMatch, rules::permission::Permission};
+    use model::etag::IfMatch;
+    use service::permission;
     redirect::answer(&back, async {
-        let actor = actor::allowed(Permission::SaveViews)?;
-        context::current()?.steering().delete_view(&actor, id, &IfMatch::Any).await?;
+        let actor = actor::allowed::<permission::SaveViews>()?;
+        context::current()?.headgate.delete_view(&actor, id, &IfMatch::Any).await?;
         Ok(Flash::ViewDeleted.into())
     })
     .await

@@ -29,7 +29,8 @@ impl Session {
 #[server(prefix = "/console", endpoint = "session", input = GetUrl, output = Json)]
 pub async fn load_session() -> Result<Session, CallError> {
     use crate::server::{actor, context};
-    let actor = actor::allowed(Permission::OpenConsole)?;
+    use service::permission;
+    let actor = actor::allowed::<permission::OpenConsole>()?;
     let lists_behind = (context::current()?.lists_behind)();
-    Ok(Session { name: actor.name, role: actor.role, lists_behind })
+    Ok(Session { name: actor.name.clone(), role: actor.role, lists_behind })
 }

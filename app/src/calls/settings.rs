@@ -54,8 +54,9 @@ pub async fn load_settings(query: String) -> Result<Settings, CallError> {
         server::{actor, context, cookies},
         state::page_url::PageUrl,
     };
-    use model::{page::PageRequest, rules::permission::Permission};
-    let actor = actor::allowed(Permission::ReadDeployment)?;
+    use model::page::PageRequest;
+    use service::permission;
+    let actor = actor::allowed::<permission::ReadDeployment>()?;
     let cx = context::current()?;
     let url = PageUrl::parse(&format!("/?{query}"));
     let page =
@@ -93,7 +94,7 @@ pub async fn load_settings(query: String) -> Result<Settings, CallError> {
                 },
                 None => None,
             };
-            Ok(Settings::Users(UserList { page, chosen, own_email: actor.name, as_of }))
+            Ok(Settings::Users(UserList { page, chosen, own_email: actor.name.clone(), as_of }))
         }
     }
 }
@@ -111,10 +112,11 @@ pub async fn create_user(
         server::{actor, context, forms},
         state::form_draft::Draft,
     };
-    use model::{rules::permission::Permission, user::NewUser};
+    use model::user::NewUser;
+    use service::permission;
     let email = email.trim().to_owned();
     let made = async {
-        let actor = actor::allowed(Permission::ManageAccess)?;
+        let actor = actor::allowed::<permission::ManageAccess>()?;
         let name = Some(name.trim().to_owned()).filter(|name| !name.is_empty());
         let new = NewUser { email: email.clone(), name, role, password };
         access::users::create(&context::current()?.access, &actor, new).await?;
@@ -144,9 +146,10 @@ pub async fn update_user(
         server::{actor, context, forms},
         state::{drawn, form_draft::Draft},
     };
-    use model::{etag::IfMatch, rules::permission::Permission, user::UserChanges};
+    use model::{etag::IfMatch, user::UserChanges};
+    use service::permission;
     let made = async {
-        let actor = actor::allowed(Permission::ManageAccess)?;
+        let actor = actor::allowed::<permission::ManageAccess>()?;
         let changes = UserChanges {
             name: Some(name.trim().to_owned()),
             role: Some(role),
@@ -179,9 +182,10 @@ pub async fn set_password(
         server::{actor, context, forms},
         state::form_draft::Draft,
     };
-    use model::{etag::IfMatch, rules::permission::Permission, user::UserChanges};
+    use model::{etag::IfMatch, user::UserChanges};
+    use service::permission;
     let made = async {
-        let actor = actor::allowed(Permission::ManageAccess)?;
+        let actor = actor::allowed::<permission::ManageAccess>()?;
         let if_match = IfMatch::from_form(&etag);
         let changes = UserChanges { password: Some(password), if_match, ..UserChanges::default() };
         access::users::update(&context::current()?.access, &actor, id, changes).await?;
@@ -198,9 +202,10 @@ pub async fn delete_user(id: UserId, back: String) -> Result<(), FormRefused> {
         components::Flash,
         server::{actor, context, redirect},
     };
-    use model::{etag::IfMatch, rules::permission::Permission};
+    use model::etag::IfMatch;
+    use service::permission;
     redirect::answer(&back, async {
-        let actor = actor::allowed(Permission::ManageAccess)?;
+        let actor = actor::allowed::<permission::ManageAccess>()?;
         access::users::delete(&context::current()?.access, &actor, id, &IfMatch::Any).await?;
         Ok(Flash::UserDeleted.into())
     })
@@ -221,9 +226,10 @@ pub async fn create_api_key(
         server::{actor, context, cookies, forms},
         state::form_draft::Draft,
     };
-    use model::{api_key::NewApiKey, rules::permission::Permission};
+    use model::api_key::NewApiKey;
+    use service::permission;
     let made = async {
-        let actor = actor::allowed(Permission::ManageAccess)?;
+        let actor = actor::allowed::<permission::ManageAccess>()?;
         let seconds = |days: &str| days.parse::<i64>().ok().and_then(|days| days.checked_mul(86_400));
         let new = NewApiKey {
             name: name.trim().to_owned(),
@@ -256,9 +262,9 @@ pub async fn revoke_api_key(id: ApiKeyId, back: String) -> Result<(), FormRefuse
         components::Flash,
         server::{actor, context, redirect},
     };
-    use model::rules::permission::Permission;
+    use service::permission;
     redirect::answer(&back, async {
-        let actor = actor::allowed(Permission::ManageAccess)?;
+        let actor = actor::allowed::<permission::ManageAccess>()?;
         access::api_keys::revoke(&context::current()?.access, &actor, id).await?;
         Ok(Flash::KeyRevoked.into())
     })

@@ -104,8 +104,8 @@ pub const ACTIVITY: i64 = 60;
 #[server(prefix = "/console", endpoint = "overview", input = GetUrl, output = Json)]
 pub async fn load_overview(window: Window, at: Option<DateTime<Utc>>) -> Result<OverviewAnswer, CallError> {
     use crate::server::{actor, context};
-    use model::rules::permission::Permission;
-    let actor = actor::allowed(Permission::OpenConsole)?;
+    use service::permission;
+    let actor = actor::allowed::<permission::OpenConsole>()?;
     let cx = context::current()?;
     match at {
         Some(at) => crate::server::past::overview(&cx, &actor, window, at).await,
@@ -136,7 +136,8 @@ pub async fn load_charts(window: Window) -> Result<Charts, CallError> {
     use insight::store::{saved_views, stats};
     use model::{page::PageRequest, rules::permission::Permission};
     use queue::store::workers;
-    let actor = actor::allowed(Permission::OpenConsole)?;
+    use service::permission;
+    let actor = actor::allowed::<permission::OpenConsole>()?;
     let cx = context::current()?;
     let newest = PageRequest { limit: ACTIVITY, after: None };
     let alerts = saved_views::alerting(&cx.pool, actor.user_id()).await?;
@@ -158,8 +159,8 @@ pub async fn load_throughput(
     integration_id: Option<IntegrationId>,
 ) -> Result<Throughput, CallError> {
     use crate::server::{actor, context};
-    use model::rules::permission::Permission;
-    let actor = actor::allowed(Permission::OpenConsole)?;
+    use service::permission;
+    let actor = actor::allowed::<permission::OpenConsole>()?;
     let cx = context::current()?;
     Ok(insight::store::stats::throughput(&cx.pool, actor.scope(), integration_id, window).await?)
 }
@@ -167,7 +168,7 @@ pub async fn load_throughput(
 #[server(prefix = "/console", endpoint = "nav-counts", input = GetUrl, output = Json)]
 pub async fn load_nav_counts() -> Result<NavCounts, CallError> {
     use crate::server::{actor, context};
-    use model::rules::permission::Permission;
-    actor::allowed(Permission::OpenConsole)?;
+    use service::permission;
+    actor::allowed::<permission::OpenConsole>()?;
     Ok(NavCounts::from(&*context::current()?.snapshot().await?))
 }

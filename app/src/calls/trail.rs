@@ -1,9 +1,10 @@
 //! The records page: what a search text stands for, and every job about it.
 
-use super::{error::CallError, json::Json, names::Names};
+use super::{error::CallError, json::Json};
 use chrono::{DateTime, Utc};
 use leptos::{prelude::*, server_fn::codec::GetUrl};
 use model::trail::Trail;
+use model::views::names::Names;
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -22,8 +23,9 @@ pub async fn load_trail(query: String) -> Result<TrailPage, CallError> {
         server::{actor, context},
         state::{trail_query, url_filters},
     };
-    use model::{filter::JobFilter, rules::permission::Permission};
-    let scope = actor::allowed(Permission::OpenConsole)?.scope();
+    use model::filter::JobFilter;
+    use service::permission;
+    let scope = actor::allowed::<permission::OpenConsole>()?.scope();
     let bad = |error: url_filters::BadQuery| CallError::Invalid(error.to_string());
     let Some(asked) = trail_query::parse(&query).map_err(bad)? else {
         return Ok(TrailPage { trail: None, names: Names::default(), as_of: Utc::now() });

@@ -36,8 +36,8 @@ pub struct ServiceReport {
 pub async fn load_workers() -> Result<WorkersPage, CallError> {
     use crate::server::{actor, context};
     use chrono::TimeDelta;
-    use model::rules::permission::Permission;
-    actor::allowed(Permission::ReadDeployment)?;
+    use service::permission;
+    actor::allowed::<permission::ReadDeployment>()?;
     let cx = context::current()?;
     let workers = queue::store::workers::list(&cx.pool).await?;
     let live = cx.live.current();
@@ -62,10 +62,10 @@ pub async fn drain_worker(id: WorkerId, back: String) -> Result<(), FormRefused>
         components::Flash,
         server::{actor, context, redirect},
     };
-    use model::rules::permission::Permission;
+    use service::permission;
     redirect::answer(&back, async {
-        let actor = actor::allowed(Permission::Configure)?;
-        context::current()?.steering().drain_worker(&actor, id).await?;
+        let actor = actor::allowed::<permission::Configure>()?;
+        context::current()?.headgate.drain_worker(&actor, id).await?;
         Ok(Flash::Draining.into())
     })
     .await

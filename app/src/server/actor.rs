@@ -7,13 +7,19 @@ use model::{
     actor::Actor,
     rules::permission::{Permission, is_allowed},
 };
+use service::{Allowed, Needs};
 
 /// Marks a request whose session could not be looked up: it is neither signed in nor signed out.
 #[derive(Clone, Copy, Debug)]
 pub struct SessionUnknown;
 
 /// The signed-in actor, if its role allows that.
-pub fn allowed(permission: Permission) -> Result<Actor, CallError> {
+pub fn allowed<P: Needs>() -> Result<Allowed<P>, CallError> {
+    Ok(Allowed::check(&with(P::PERMISSION)?)?)
+}
+
+/// The same for a permission that the input decides.
+pub fn with(permission: Permission) -> Result<Actor, CallError> {
     of(&use_context::<Parts>().ok_or(CallError::Broken)?.extensions, permission)
 }
 

@@ -73,7 +73,7 @@ pub async fn run(
         }
     }
     let cx = context::current()?;
-    Ok(match cx.steering().bulk(actor, subject, wanted).await? {
+    Ok(match cx.headgate.bulk(actor, subject, wanted).await? {
         BulkStart::Outcome(BulkOutcome::Done(BulkDone { changed, skipped, operation_id, .. })) => {
             let flash = match action {
                 BulkAction::Requeue => Flash::Requeued,
@@ -95,8 +95,8 @@ pub async fn run(
 }
 
 async fn dry_run(actor: &Actor, subject: BulkSubject, wanted: NewBulk) -> Result<DryRun, CallError> {
-    let steering = context::current()?.steering();
-    match steering.bulk(actor, subject, NewBulk { dry_run: true, ..wanted }).await? {
+    let headgate = context::current()?.headgate;
+    match headgate.bulk(actor, subject, NewBulk { dry_run: true, ..wanted }).await? {
         BulkStart::DryRun(run) => Ok(run),
         BulkStart::Outcome(_) => Err(CallError::Broken),
     }

@@ -2,10 +2,8 @@
 
 use crate::{
     calls::{
-        choices::Choices,
         error::{CallError, ResponseStatus},
         jobs::JobRecord,
-        names::Names,
     },
     server::cookies,
     state::{base_path::BasePath, page_files::PageFiles, theme::Theme},
@@ -17,6 +15,8 @@ use insight::live::LiveHub;
 use leptos::{nonce::use_nonce, prelude::*};
 use leptos_axum::ResponseOptions;
 use leptos_router::location::RequestUrl;
+use model::views::choices::Choices;
+use model::views::names::Names;
 use model::{
     actor::Scope,
     filter::JobFilter,
@@ -25,13 +25,14 @@ use model::{
     retention::Retentions,
     stats::Snapshot,
 };
+use service::Headgate;
 use sqlx::PgPool;
 use std::{collections::BTreeSet, sync::Arc};
-use steering::{AuditActions, Steering};
 
 /// The program provides it to every render and every server function.
 #[derive(Clone)]
 pub struct ConsoleContext {
+    pub headgate: Headgate,
     pub delivery: Delivery,
     pub access: Access,
     /// The console's own pool, so that a slow page takes no connection from the engine.
@@ -73,16 +74,6 @@ impl ConsoleContext {
     /// Reads of lists. Never for a decision, because a replica may answer.
     pub fn lists(&self) -> Delivery {
         self.delivery.clone().with_pool(self.pool.clone())
-    }
-
-    /// Every change by a button, each with its line of the audit log.
-    pub fn steering(&self) -> Steering {
-        Steering::new(self.delivery.clone())
-    }
-
-    /// Undo and repeat of lines of the audit log.
-    pub fn audit_actions(&self) -> AuditActions {
-        AuditActions::new(self.steering(), self.access.clone())
     }
 
     pub async fn snapshot(&self) -> Result<Arc<Snapshot>, CallError> {

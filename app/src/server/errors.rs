@@ -4,8 +4,8 @@ use crate::calls::error::CallError;
 use access::AccessError;
 use delivery::DeliveryError;
 use queue::QueueError;
+use service::ServiceError;
 use std::time::Duration;
-use steering::SteeringError;
 
 impl From<QueueError> for CallError {
     fn from(error: QueueError) -> Self {
@@ -56,12 +56,12 @@ impl From<AccessError> for CallError {
     }
 }
 
-impl From<SteeringError> for CallError {
-    fn from(error: SteeringError) -> Self {
+impl From<ServiceError> for CallError {
+    fn from(error: ServiceError) -> Self {
         match error {
-            SteeringError::Delivery(error) => error.into(),
-            SteeringError::Access(error) => error.into(),
-            SteeringError::NotAllowed => Self::Forbidden,
+            ServiceError::Delivery(error) => error.into(),
+            ServiceError::Access(error) => error.into(),
+            ServiceError::NotAllowed(_) => Self::Forbidden,
         }
     }
 }

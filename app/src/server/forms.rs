@@ -10,7 +10,7 @@ use access::AccessError;
 use delivery::DeliveryError;
 use model::problem::Faults;
 use queue::QueueError;
-use steering::SteeringError;
+use service::ServiceError;
 
 pub enum Refusal {
     Call(CallError),
@@ -37,10 +37,10 @@ impl From<Faults> for Refusal {
     }
 }
 
-impl From<SteeringError> for Refusal {
-    fn from(error: SteeringError) -> Self {
+impl From<ServiceError> for Refusal {
+    fn from(error: ServiceError) -> Self {
         match error {
-            SteeringError::Delivery(
+            ServiceError::Delivery(
                 DeliveryError::Invalid(faults) | DeliveryError::Queue(QueueError::Invalid(faults)),
             ) => Self::Faults(faults),
             error => Self::Call(error.into()),

@@ -131,7 +131,7 @@ pub async fn run(cx: &ConsoleContext, actor: &Actor, bulk: IntegrationBulk) -> R
     };
     let ids = Some(chosen.into_iter().map(|(id, _)| id).collect());
     let new = NewIntegrationBulk { action, ids, filter: None, rate_limit, reason: None, dry_run: false };
-    let outcome = cx.steering().bulk_integrations(actor, &new).await?;
+    let outcome = cx.headgate.bulk_integrations(actor, &new).await?;
     let flash = match action {
         IntegrationBulkAction::Pause => Flash::IntegrationsPaused,
         IntegrationBulkAction::Resume => Flash::IntegrationsResumed,

@@ -61,5 +61,5 @@ pub async fn revealed_until(
     if !is_allowed(actor.role, Permission::ReadUnmasked) {
         return Ok(None);
     }
-    Ok(cx.steering().revealed_until(actor, id).await?)
+    Ok(cx.headgate.revealed_until(actor, id).await?)
 }

@@ -26,7 +26,7 @@ use model::{
     saved_view::{NewSavedView, SavedView, SavedViewChanges},
 };
 use queue::QueueError;
-use steering::SteeringError;
+use service::{ServiceError, permission};
 
 type FormResult = Result<Outcome, Refused>;
 
@@ -47,12 +47,10 @@ impl From<Faults> for Refused {
     }
 }
 
-impl From<SteeringError> for Refused {
-    fn from(error: SteeringError) -> Self {
+impl From<ServiceError> for Refused {
+    fn from(error: ServiceError) -> Self {
         match error {
-            SteeringError::Delivery(DeliveryError::Queue(QueueError::Invalid(faults))) => {
-                Self::Faults(faults)
-            }
+            ServiceError::Delivery(DeliveryError::Queue(QueueError::Invalid(faults))) => Self::Faults(faults),
             error => Self::Call(error.into()),
         }
     }
@@ -60,7 +58,7 @@ impl From<SteeringError> for Refused {
 
 pub async fn save(form: ViewForm, query: &str, back: &str) -> Result<(), FormRefused> {
     let made = async {
-        let actor = actor::allowed(Permission::SaveViews)?;
+        let actor = actor::allowed::<permission::SaveViews>()?;
         let query = SavedQuery::parse(query, Utc::now())?;
         let new = NewSavedView {
             name: form.name.trim().to_owned(),
@@ -69,7 +67,7 @@ pub async fn save(form: ViewForm, query: &str, back: &str) -> Result<(), FormRef
             is_pinned: is_checked(&form.pinned),
             alert_at: number(&form.alert_at)?,
         };
-        context::current()?.steering().save_view(&actor, &new, &query.filter).await?;
+        context::current()?.headgate.save_view(&actor, &new, &query.filter).await?;
         Ok(Flash::ViewSaved.into())
     }
     .await;
@@ -92,7 +90,7 @@ pub async fn change(
     back: &str,
 ) -> Result<(), FormRefused> {
     let made = async {
-        let actor = actor::allowed(Permission::SaveViews)?;
+        let actor = actor::allowed::<permission::SaveViews>()?;
         let changes = SavedViewChanges {
             name: Some(form.name.trim().to_owned()),
             query: None,
@@ -101,7 +99,7 @@ pub async fn change(
             alert_at: number(&form.alert_at)?.map_or(Change::Clear, Change::Set),
             if_match: IfMatch::from_form(shown.etag),
         };
-        context::current()?.steering().change_view(&actor, id, &changes, None).await?;
+        context::current()?.headgate.change_view(&actor, id, &changes, None).await?;
         Ok(Flash::ViewChanged.into())
     }
     .await;
@@ -111,9 +109,9 @@ pub async fn change(
 /// Pins or unpins it for the reader.
 pub async fn pin(id: SavedViewId, is_pinned: bool, back: &str) -> Result<(), FormRefused> {
     let made = async {
-        let actor = actor::allowed(Permission::SaveViews)?;
+        let actor = actor::allowed::<permission::SaveViews>()?;
         let changes = SavedViewChanges { is_pinned: Some(is_pinned), ..SavedViewChanges::default() };
-        context::current()?.steering().change_view(&actor, id, &changes, None).await?;
+        context::current()?.headgate.change_view(&actor, id, &changes, None).await?;
         Ok(if is_pinned { Flash::ViewPinned } else { Flash::ViewUnpinned }.into())
     }
     .await;

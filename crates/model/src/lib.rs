@@ -51,4 +51,5 @@ pub mod text;
 pub mod trace;
 pub mod trail;
 pub mod user;
+pub mod views;
 pub mod worker;

@@ -60,7 +60,7 @@ async fn create_app(
     State(state): State<AppState>,
     Json(new): Json<NewApp>,
 ) -> Result<(StatusCode, Tagged<App>), Problem> {
-    let app = state.steering().create_app(&actor, &new).await?;
+    let app = state.headgate.create_app(&actor, &new).await?;
     Ok((StatusCode::CREATED, Tagged(app)))
 }
 
@@ -85,7 +85,7 @@ async fn update_app(
     Json(changes): Json<AppChanges>,
 ) -> Result<Tagged<App>, Problem> {
     let changes = AppChanges { if_match, ..changes };
-    Ok(Tagged(state.steering().update_app(&actor, id, &changes).await?))
+    Ok(Tagged(state.headgate.update_app(&actor, id, &changes).await?))
 }
 
 /// The answer to a deletion; `operation` is the one that deletes the rest in the background.
@@ -113,5 +113,5 @@ async fn delete_app(
     Query(params): Query<DeleteParams>,
     if_match: IfMatch,
 ) -> Result<Response, Problem> {
-    Ok(deleted(state.steering().delete_app(&actor, id, &params.with_if_match(if_match)).await?))
+    Ok(deleted(state.headgate.delete_app(&actor, id, &params.with_if_match(if_match)).await?))
 }

@@ -57,7 +57,7 @@ async fn undo_audit_entry(
     State(state): State<AppState>,
     Id(id): Id<AuditEntryId>,
 ) -> Result<Answer<AuditEntry>, Problem> {
-    Ok(Answer(state.audit_actions().undo(&actor, id).await?))
+    Ok(Answer(state.headgate.undo(&actor, id).await?))
 }
 
 /// Repeats what an entry records. For operators.
@@ -70,5 +70,5 @@ async fn repeat_audit_entry(
     State(state): State<AppState>,
     Id(id): Id<AuditEntryId>,
 ) -> Result<Answer<AuditEntry>, Problem> {
-    Ok(Answer(state.audit_actions().repeat(&actor, id).await?))
+    Ok(Answer(state.headgate.repeat(&actor, id).await?))
 }

@@ -38,7 +38,7 @@ pub(super) async fn start(
     if new.action == BulkAction::Purge && !is_allowed(actor.role, Permission::Purge) {
         return Err(Problem::forbidden(format!("The role {} may not purge.", actor.role)));
     }
-    Ok(answer(state.steering().bulk(actor, subject, new).await?))
+    Ok(answer(state.headgate.bulk(actor, subject, new).await?))
 }
 
 pub(super) fn answer(start: BulkStart) -> Response {

@@ -5,7 +5,6 @@ use super::{
     extract::{Can, Id, Json, ListQuery, NoFilter, PageParams, Purge, Read, SteerJobs},
     masked::{permitted_dead_letter_filter, shown},
     problem::Problem,
-    read_in_parts::read_in_parts,
 };
 use crate::state::AppState;
 use axum::{Json as Answer, extract::State, http::StatusCode, response::Response};
@@ -17,6 +16,7 @@ use model::{
     operation::{BulkStarted, BulkSubject, NewBulk},
     page::Page,
 };
+use service::read_in_parts;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 pub(super) fn router() -> OpenApiRouter<AppState> {
@@ -97,7 +97,7 @@ async fn restore_dead_letter(
     State(state): State<AppState>,
     Id(id): Id<DeadLetterId>,
 ) -> Result<Answer<DeadLetter>, Problem> {
-    Ok(Answer(shown(&state, &actor, state.steering().restore_dead_letter(&actor, id).await?).await?))
+    Ok(Answer(shown(&state, &actor, state.headgate.restore_dead_letter(&actor, id).await?).await?))
 }
 
 /// Returns a dead letter.
@@ -120,7 +120,7 @@ async fn purge_dead_letter(
     State(state): State<AppState>,
     Id(id): Id<DeadLetterId>,
 ) -> Result<StatusCode, Problem> {
-    state.steering().purge_dead_letter(&actor, id).await?;
+    state.headgate.purge_dead_letter(&actor, id).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -131,5 +131,5 @@ async fn requeue_dead_letter(
     State(state): State<AppState>,
     Id(id): Id<DeadLetterId>,
 ) -> Result<Answer<Job>, Problem> {
-    Ok(Answer(shown(&state, &actor, state.steering().requeue_dead_letter(&actor, id).await?).await?))
+    Ok(Answer(shown(&state, &actor, state.headgate.requeue_dead_letter(&actor, id).await?).await?))
 }

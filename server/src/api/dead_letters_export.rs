@@ -40,7 +40,7 @@ async fn export_dead_letters(
     Query(filter): Query<JobFilter>,
 ) -> Result<Response, Problem> {
     let filter = permitted_dead_letter_filter(&state, &actor, &filter).await?;
-    let source = Source { state, actor: (*actor).clone(), filter };
+    let source = Source { state, actor: Actor::clone(&actor), filter };
     // The first page is read before the answer begins, so that a filter that is too wide is an error and not a broken file.
     let first = source.page(PageRequest { limit: PORTION, after: None }).await?;
     let rows = stream::try_unfold((source, Some((first, true))), next);

@@ -85,7 +85,7 @@ async fn retry_failure(
     Id(cause): Id<CauseId>,
     OptionalJson(retry): OptionalJson<RetryFailure>,
 ) -> Result<Response, Problem> {
-    Ok(bulk::answer(state.steering().retry_failure(&actor, cause, retry).await?))
+    Ok(bulk::answer(state.headgate.retry_failure(&actor, cause, retry).await?))
 }
 
 /// Snoozes a group until a time at most 90 days ahead. Meanwhile its jobs are retried as before.
@@ -132,7 +132,7 @@ async fn tell_failure(
     Id(cause): Id<CauseId>,
     Json(tell): Json<SetFailureNote>,
 ) -> Result<Answer<FailureNoteResult>, Problem> {
-    Ok(Answer(state.steering().set_failure_note(&actor, cause, tell).await?))
+    Ok(Answer(state.headgate.set_failure_note(&actor, cause, tell).await?))
 }
 
 async fn marked(
@@ -141,7 +141,7 @@ async fn marked(
     cause: CauseId,
     mark: Mark,
 ) -> Result<Answer<FailureGroup>, Problem> {
-    state.steering().mark_failure(actor, cause, mark).await?;
+    state.headgate.mark_failure(actor, cause, mark).await?;
     let filter = FailureFilter::default();
     let group = failures::get(&state.pool, actor.scope(), &filter, cause).await?;
     Ok(Answer(shown(state, actor, group).await?))

@@ -81,7 +81,7 @@ async fn bulk_integrations(
     Json(bulk): Json<NewIntegrationBulk>,
 ) -> Result<Answer<IntegrationBulkOutcome>, Problem> {
     let reason = bulk.reason.as_deref().map(|reason| sanitise(reason, 500));
-    Ok(Answer(state.steering().bulk_integrations(&actor, &NewIntegrationBulk { reason, ..bulk }).await?))
+    Ok(Answer(state.headgate.bulk_integrations(&actor, &NewIntegrationBulk { reason, ..bulk }).await?))
 }
 
 /// Pauses an integration: its jobs are still accepted and wait.
@@ -98,7 +98,7 @@ async fn pause_integration(
     faults.require(is_short, "/reason", "must be at most 500 characters");
     faults.into_result()?;
     let reason = pause.reason.map(|reason| sanitise(&reason, 500));
-    Ok(Answer(state.steering().pause_integration(&actor, id, reason.as_deref()).await?))
+    Ok(Answer(state.headgate.pause_integration(&actor, id, reason.as_deref()).await?))
 }
 
 /// Resumes an integration: its jobs run again.
@@ -108,7 +108,7 @@ async fn resume_integration(
     State(state): State<AppState>,
     Id(id): Id<IntegrationId>,
 ) -> Result<Answer<Integration>, Problem> {
-    Ok(Answer(state.steering().resume_integration(&actor, id).await?))
+    Ok(Answer(state.headgate.resume_integration(&actor, id).await?))
 }
 
 /// Controls the circuit breaker of an integration.
@@ -127,7 +127,7 @@ async fn steer_breaker(
     Id(id): Id<IntegrationId>,
     Json(order): Json<BreakerOrder>,
 ) -> Result<Answer<Integration>, Problem> {
-    Ok(Answer(state.steering().control_breaker(&actor, id, order).await?))
+    Ok(Answer(state.headgate.control_breaker(&actor, id, order).await?))
 }
 
 /// Lists the changes of an integration's circuit breaker in the last 30 days, newest first, each with who made it (the engine or an actor).
@@ -151,7 +151,7 @@ async fn rotate_secret(
     State(state): State<AppState>,
     Id(id): Id<IntegrationId>,
 ) -> Result<Answer<IntegrationWithSecret>, Problem> {
-    Ok(Answer(state.steering().rotate_secret(&actor, id).await?))
+    Ok(Answer(state.headgate.rotate_secret(&actor, id).await?))
 }
 
 /// Sends a signed sample now, bypassing queue and limits, and returns what the external system answered.
@@ -161,7 +161,7 @@ async fn test_integration(
     State(state): State<AppState>,
     Id(id): Id<IntegrationId>,
 ) -> Result<Answer<TestAnswer>, Problem> {
-    let (integration, report) = state.steering().test_integration(&actor, id).await?;
+    let (integration, report) = state.headgate.test_integration(&actor, id).await?;
     Ok(Answer(TestAnswer {
         integration,
         is_success: report.is_success,
@@ -187,6 +187,6 @@ async fn start_resync(
     OptionalJson(new): OptionalJson<NewResync>,
 ) -> Result<(StatusCode, Answer<ResyncStarted>), Problem> {
     new.check()?;
-    let started = state.steering().start_resync(&actor, id, &new).await?;
+    let started = state.headgate.start_resync(&actor, id, &new).await?;
     Ok((StatusCode::ACCEPTED, Answer(started)))
 }

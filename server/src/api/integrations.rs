@@ -5,7 +5,6 @@ use super::{
     extract::{Can, Configure, Id, IfMatch, Json, ListQuery, PageParams, Query, Read},
     masked::shown,
     problem::Problem,
-    read_in_parts::read_in_parts,
     tagged::Tagged,
 };
 use crate::state::AppState;
@@ -20,6 +19,7 @@ use model::{
     sync_status::SyncStatus,
 };
 use serde::Deserialize;
+use service::read_in_parts;
 use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
@@ -75,7 +75,7 @@ async fn create_integration(
     State(state): State<AppState>,
     Json(new): Json<NewIntegration>,
 ) -> Result<(StatusCode, Tagged<IntegrationWithSecret>), Problem> {
-    let made = state.steering().create_integration(&actor, &new).await?;
+    let made = state.headgate.create_integration(&actor, &new).await?;
     Ok((StatusCode::CREATED, Tagged(made)))
 }
 
@@ -106,7 +106,7 @@ async fn update_integration(
     Json(changes): Json<IntegrationChanges>,
 ) -> Result<Tagged<Integration>, Problem> {
     let changes = IntegrationChanges { if_match, ..changes };
-    Ok(Tagged(state.steering().update_integration(&actor, id, &changes).await?))
+    Ok(Tagged(state.headgate.update_integration(&actor, id, &changes).await?))
 }
 
 /// Deletes an integration and its sent state.
@@ -124,7 +124,7 @@ async fn delete_integration(
     Query(params): Query<DeleteParams>,
     if_match: IfMatch,
 ) -> Result<Response, Problem> {
-    Ok(deleted(state.steering().delete_integration(&actor, id, &params.with_if_match(if_match)).await?))
+    Ok(deleted(state.headgate.delete_integration(&actor, id, &params.with_if_match(if_match)).await?))
 }
 
 /// Returns how an integration is doing, as its app may see it. Counts are read at the time of the call.

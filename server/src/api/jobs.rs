@@ -7,7 +7,6 @@ use super::{
     },
     masked::{permitted_filter, shown},
     problem::Problem,
-    read_in_parts::read_in_parts,
 };
 use crate::state::AppState;
 use axum::{Json as Answer, extract::State, http::StatusCode, response::Response};
@@ -23,6 +22,7 @@ use model::{
 use queue::store::jobs;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use service::read_in_parts;
 use utoipa::ToSchema;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
@@ -128,7 +128,7 @@ async fn requeue_job(
     State(state): State<AppState>,
     Id(id): Id<JobId>,
 ) -> Result<Answer<Job>, Problem> {
-    Ok(Answer(shown(&state, &actor, state.steering().requeue_job(&actor, id).await?).await?))
+    Ok(Answer(shown(&state, &actor, state.headgate.requeue_job(&actor, id).await?).await?))
 }
 
 /// Cancels a live job.
@@ -143,7 +143,7 @@ async fn cancel_job(
     State(state): State<AppState>,
     Id(id): Id<JobId>,
 ) -> Result<Answer<Job>, Problem> {
-    Ok(Answer(shown(&state, &actor, state.steering().cancel_job(&actor, id).await?).await?))
+    Ok(Answer(shown(&state, &actor, state.headgate.cancel_job(&actor, id).await?).await?))
 }
 
 /// What a failed job sends instead.
@@ -166,5 +166,5 @@ async fn edit_job(
     Id(id): Id<JobId>,
     Json(new): Json<NewPayload>,
 ) -> Result<Answer<Job>, Problem> {
-    Ok(Answer(state.steering().edit_job(&actor, id, &new.payload).await?))
+    Ok(Answer(state.headgate.edit_job(&actor, id, &new.payload).await?))
 }

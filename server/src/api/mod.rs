@@ -26,7 +26,6 @@ mod masked;
 mod openapi;
 mod operations;
 mod rate_limits;
-mod read_in_parts;
 mod records;
 mod resyncs;
 mod retention;

@@ -54,7 +54,7 @@ async fn pause_operation(
     State(state): State<AppState>,
     Id(id): Id<OperationId>,
 ) -> Result<Answer<Operation>, Problem> {
-    Ok(Answer(state.steering().steer_operation(&actor, id, OperationStep::Pause).await?))
+    Ok(Answer(state.headgate.steer_operation(&actor, id, OperationStep::Pause).await?))
 }
 
 /// Resumes an operation, or ends its hold.
@@ -64,7 +64,7 @@ async fn resume_operation(
     State(state): State<AppState>,
     Id(id): Id<OperationId>,
 ) -> Result<Answer<Operation>, Problem> {
-    Ok(Answer(state.steering().steer_operation(&actor, id, OperationStep::Resume).await?))
+    Ok(Answer(state.headgate.steer_operation(&actor, id, OperationStep::Resume).await?))
 }
 
 /// Stops an operation for good; what it has done is kept.
@@ -74,7 +74,7 @@ async fn abort_operation(
     State(state): State<AppState>,
     Id(id): Id<OperationId>,
 ) -> Result<Answer<Operation>, Problem> {
-    Ok(Answer(state.steering().steer_operation(&actor, id, OperationStep::Abort).await?))
+    Ok(Answer(state.headgate.steer_operation(&actor, id, OperationStep::Abort).await?))
 }
 
 /// Stops an operation for good if it still runs, and undoes what it changed, in an operation of its own (`undone_by`).
@@ -88,5 +88,5 @@ async fn undo_operation(
     State(state): State<AppState>,
     Id(id): Id<OperationId>,
 ) -> Result<Answer<Operation>, Problem> {
-    Ok(Answer(state.steering().steer_operation(&actor, id, OperationStep::Undo).await?))
+    Ok(Answer(state.headgate.steer_operation(&actor, id, OperationStep::Undo).await?))
 }

@@ -11,8 +11,8 @@ use delivery::DeliveryError;
 use model::problem::{Faults, FieldError};
 use queue::QueueError;
 use serde::Serialize;
+use service::ServiceError;
 use std::time::Duration;
-use steering::SteeringError;
 use utoipa::ToSchema;
 
 pub const CONTENT_TYPE: &str = "application/problem+json";
@@ -405,12 +405,12 @@ impl From<AccessError> for Problem {
     }
 }
 
-impl From<SteeringError> for Problem {
-    fn from(error: SteeringError) -> Self {
+impl From<ServiceError> for Problem {
+    fn from(error: ServiceError) -> Self {
         match error {
-            SteeringError::Delivery(error) => error.into(),
-            SteeringError::Access(error) => error.into(),
-            SteeringError::NotAllowed => Self::forbidden("Your role does not allow what this would do."),
+            ServiceError::Delivery(error) => error.into(),
+            ServiceError::Access(error) => error.into(),
+            ServiceError::NotAllowed(detail) => Self::forbidden(detail),
         }
     }
 }

@@ -4,7 +4,6 @@ use super::{
     extract::{Can, ListQuery, PageParams, Read, RecordPath},
     masked::shown,
     problem::Problem,
-    read_in_parts::read_in_parts,
 };
 use crate::state::AppState;
 use axum::{Json as Answer, extract::State};
@@ -16,6 +15,7 @@ use model::{
     trail::{Trail, TrailQuery, TrailReading},
 };
 use serde::Deserialize;
+use service::read_in_parts;
 use std::{
     mem,
     sync::{Mutex, PoisonError},

@@ -66,7 +66,7 @@ async fn pause_resync(
     Id(id): Id<ResyncId>,
 ) -> Result<Answer<Resync>, Problem> {
     Ok(Answer(
-        shown(&state, &actor, state.steering().steer_resync(&actor, id, ResyncStep::Pause).await?).await?,
+        shown(&state, &actor, state.headgate.steer_resync(&actor, id, ResyncStep::Pause).await?).await?,
     ))
 }
 
@@ -78,7 +78,7 @@ async fn resume_resync(
     Id(id): Id<ResyncId>,
 ) -> Result<Answer<Resync>, Problem> {
     Ok(Answer(
-        shown(&state, &actor, state.steering().steer_resync(&actor, id, ResyncStep::Resume).await?).await?,
+        shown(&state, &actor, state.headgate.steer_resync(&actor, id, ResyncStep::Resume).await?).await?,
     ))
 }
 
@@ -90,6 +90,6 @@ async fn cancel_resync(
     Id(id): Id<ResyncId>,
 ) -> Result<Answer<Resync>, Problem> {
     Ok(Answer(
-        shown(&state, &actor, state.steering().steer_resync(&actor, id, ResyncStep::Cancel).await?).await?,
+        shown(&state, &actor, state.headgate.steer_resync(&actor, id, ResyncStep::Cancel).await?).await?,
     ))
 }

@@ -55,7 +55,7 @@ async fn create_saved_view(
 ) -> Result<(StatusCode, Tagged<SavedView>), Problem> {
     let query = SavedQuery::parse(&new.query, Utc::now()).map_err(QueueError::from)?;
     new.query = query.text;
-    Ok((StatusCode::CREATED, Tagged(state.steering().save_view(&actor, &new, &query.filter).await?)))
+    Ok((StatusCode::CREATED, Tagged(state.headgate.save_view(&actor, &new, &query.filter).await?)))
 }
 
 /// Returns a view that the actor may see.
@@ -88,7 +88,7 @@ async fn update_saved_view(
         changes.query = Some(query.text);
         query.filter
     });
-    let view = state.steering().change_view(&actor, id, &changes, filter.as_ref()).await?;
+    let view = state.headgate.change_view(&actor, id, &changes, filter.as_ref()).await?;
     let view = shown(&state.delivery, &actor, vec![view]).await?.pop();
     view.map(Tagged).ok_or_else(Problem::not_found)
 }
@@ -101,6 +101,6 @@ async fn delete_saved_view(
     Id(id): Id<SavedViewId>,
     IfMatch(if_match): IfMatch,
 ) -> Result<StatusCode, Problem> {
-    state.steering().delete_view(&actor, id, &if_match).await?;
+    state.headgate.delete_view(&actor, id, &if_match).await?;
     Ok(StatusCode::NO_CONTENT)
 }

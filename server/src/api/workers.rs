@@ -33,5 +33,5 @@ async fn drain_worker(
     State(state): State<AppState>,
     Id(id): Id<WorkerId>,
 ) -> Result<Answer<Worker>, Problem> {
-    Ok(Answer(state.steering().drain_worker(&actor, id).await?))
+    Ok(Answer(state.headgate.drain_worker(&actor, id).await?))
 }

@@ -14,6 +14,7 @@ use crate::{
 use access::{Access, AdminKey};
 use anyhow::{Context as _, anyhow};
 use insight::live::LiveHub;
+use service::Headgate;
 use std::{
     io::{ErrorKind, Write as _},
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
@@ -85,8 +86,16 @@ async fn with_database(
         Sample::Demo => Some(Demo::start(&delivery, &stop).await.context("creating the demo's data failed")?),
     };
 
+    let delivery = delivery.with_pool(pools.api.clone());
     let state = AppState::new(Parts {
-        delivery: delivery.with_pool(pools.api.clone()),
+        headgate: Headgate::new(service::Parts {
+            delivery: delivery.clone(),
+            access: access.clone(),
+            lists: pools.console.clone(),
+            live: live.clone(),
+            retentions: settings.engine.retentions,
+        }),
+        delivery,
         access,
         pool: pools.api.clone(),
         console_pool: pools.console.clone(),

@@ -77,6 +77,7 @@ pub fn not_found(state: &AppState) -> Router {
 /// What pages and server functions can use.
 pub(super) fn context(state: &AppState) -> ConsoleContext {
     ConsoleContext {
+        headgate: state.headgate.clone(),
         delivery: state.delivery.clone(),
         access: state.access.clone(),
         pool: state.console_pool.clone(),

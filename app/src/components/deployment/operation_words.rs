@@ -1,13 +1,13 @@
 //! The state of a bulk operation as a pill and a bar, and in words what it does.
 
 use crate::{
-    calls::names::Names,
     components::page::filter_sentence::sentence,
     format,
     state::page_url::PageUrl,
     ui::{Glyph, Pill, ProgressBar, Tone},
 };
 use leptos::prelude::*;
+use model::views::names::Names;
 use model::{
     filter::JobFilter,
     operation::{BulkAction, BulkSubject, Operation, OperationState},

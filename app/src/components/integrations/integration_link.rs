@@ -1,8 +1,9 @@
 //! An integration in a row of a list: its name as a link, and its app.
 
-use crate::{calls::names::Names, ui::Link};
+use crate::ui::Link;
 use leptos::prelude::*;
 use model::id::IntegrationId;
+use model::views::names::Names;
 
 /// Name and app. Jobs outlive their integration: a deleted one is called that and has no link.
 #[component]

@@ -1,15 +1,13 @@
 //! Filters of a list. A GET form: they are in the address, and need no script.
 
 use crate::{
-    calls::{
-        choices::{Choices, MORE_HINT},
-        names::Names,
-    },
     format,
     state::{base_path, page_url::PageUrl, url_filters},
     ui::{Button, Glyph, LinkButton, SelectField, SelectOption, TextField},
 };
 use leptos::prelude::*;
+use model::views::choices::Choices;
+use model::views::names::Names;
 
 /// The range of a number of attempts.
 const ATTEMPTS: Option<(i64, i64)> = Some((0, 100));
@@ -120,7 +118,7 @@ fn app_options(choices: &Choices, chosen: &str) -> Vec<SelectOption> {
     if !chosen.is_empty() && options.iter().all(|option| option.value != chosen) {
         options.insert(0, SelectOption::new(chosen, "Selected app"));
     }
-    options.extend(SelectOption::more(choices.more_apps, MORE_HINT));
+    options.extend(SelectOption::more(choices.more_apps, "open one from Integrations"));
     options.insert(0, SelectOption::new("", "All apps"));
     options
 }
@@ -133,6 +131,6 @@ fn integration_options(choices: &Choices, names: &Names) -> Vec<SelectOption> {
         by_id.into_iter().map(|(id, label)| SelectOption::new(id.to_string(), label)).collect();
     options.sort_by(|a, b| a.label.cmp(&b.label));
     options.insert(0, SelectOption::new("", "All integrations"));
-    options.extend(SelectOption::more(choices.more_integrations, MORE_HINT));
+    options.extend(SelectOption::more(choices.more_integrations, "open one from Integrations"));
     options
 }

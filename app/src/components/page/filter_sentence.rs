@@ -1,13 +1,13 @@
 //! A list's filters as a sentence that can be read aloud; each part is a link that removes it.
 
 use crate::{
-    calls::names::Names,
     components::JobStateStyle,
     format,
     state::{page_url::PageUrl, url_filters},
     ui::{Glyph, Icon, Link},
 };
 use leptos::prelude::*;
+use model::views::names::Names;
 use model::{filter::Age, job::JobStatus, text::shown};
 
 /// One condition in words, such as `older than an hour`.

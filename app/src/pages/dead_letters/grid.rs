@@ -1,13 +1,13 @@
 //! Dead letters counted by integration and cause. A name leads to its page, a number to the list of just those.
 
 use crate::{
-    calls::names::Names,
     components::IntegrationLink,
     format,
     state::{grid_url, page_url::PageUrl},
     ui::{Card, Link, Table, Tone},
 };
 use leptos::prelude::*;
+use model::views::names::Names;
 use model::{
     dead_letter_grid::{DeadLetterGrid, GridCause, GridRow},
     failure::CauseId,

@@ -10,7 +10,6 @@ use crate::{
         dead_letters::{self, DeadLetterList, list_bin, list_dead_letters},
         error::CallError,
         jobs::{Bulk, BulkPreview, preview},
-        names::Names,
     },
     components::{EmptyList, FilterBar, FilterSentence, IntegrationLink, LiveBadge, Loaded, PageHead},
     format,
@@ -22,6 +21,7 @@ use crate::{
 };
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
+use model::views::names::Names;
 use model::{
     dead_letter::DeadLetter,
     dead_letter_grid::DeadLetterGrid,

@@ -1,12 +1,12 @@
 //! Filters of failures: app, integration and state, all in the address.
 
 use crate::{
-    calls::choices::{Choices, MORE_HINT},
     state::{base_path, failure_query, page_url::PageUrl},
     ui::{Button, Glyph, LinkButton, Segment, SelectField, SelectOption},
 };
 use leptos::prelude::*;
 use model::failure::FailureState;
+use model::views::choices::Choices;
 use std::collections::BTreeMap;
 
 /// The states; open ones with their count.
@@ -75,6 +75,6 @@ fn options<Id: ToString>(
     let mut options: Vec<_> = names.into_iter().map(|(id, name)| SelectOption::new(id, name)).collect();
     options.sort_by(|a, b| a.label.cmp(&b.label));
     options.insert(0, SelectOption::new("", all));
-    options.extend(SelectOption::more(more, MORE_HINT));
+    options.extend(SelectOption::more(more, "open one from Integrations"));
     options
 }

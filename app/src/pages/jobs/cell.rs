@@ -1,7 +1,6 @@
 //! What a column shows of a job.
 
 use crate::{
-    calls::names::Names,
     components::{IntegrationLink, JobStateBadge},
     format,
     state::job_columns::JobColumn,
@@ -10,6 +9,7 @@ use crate::{
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use model::job::{Job, JobStatus};
+use model::views::names::Names;
 
 #[component]
 pub fn Cell(

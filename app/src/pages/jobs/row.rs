@@ -2,12 +2,12 @@
 
 use super::{cell::Cell, subject::subject};
 use crate::{
-    calls::names::Names,
     state::job_columns::{JobColumn, JobColumns},
     ui::Link,
 };
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
+use model::views::names::Names;
 use model::{
     id::JobId,
     job::{Job, JobStatus},

@@ -4,7 +4,6 @@ use super::steps::Steps;
 use crate::{
     calls::{
         error::CallError,
-        names::Names,
         operations::{OperationPage, load_operation},
     },
     components::{
@@ -18,6 +17,7 @@ use crate::{
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use leptos_router::hooks::use_params_map;
+use model::views::names::Names;
 use model::{
     id::OperationId,
     opened::Opened,

@@ -1,7 +1,6 @@
 //! An app: the health of each of its integrations, and its newest failures.
 
 use crate::{
-    calls::names::Names,
     components::{HealthBadge, HealthText, RichText},
     format,
     state::clock,
@@ -10,6 +9,7 @@ use crate::{
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use model::trail::TrailApp;
+use model::views::names::Names;
 
 #[component]
 pub fn AppCard(

@@ -2,7 +2,6 @@
 
 use super::story::story;
 use crate::{
-    calls::names::Names,
     components::{IntegrationLink, JobStateBadge, JobStateStyle},
     format,
     pages::jobs_subject,
@@ -10,6 +9,7 @@ use crate::{
 };
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
+use model::views::names::Names;
 use model::{id::JobId, trail::TrailJob};
 use std::collections::BTreeMap;
 

@@ -2,42 +2,19 @@
 
 use crate::api::problem::Problem;
 use axum::{extract::FromRequestParts, http::request::Parts};
-use model::{
-    actor::Actor,
-    rules::permission::{Permission, is_allowed},
-};
-use std::{marker::PhantomData, ops::Deref};
-
-/// A permission as a type.
-pub trait Needs: Send + Sync + 'static {
-    const PERMISSION: Permission;
-}
-
-macro_rules! permissions {
-    ($($name:ident)*) => {$(
-        #[doc = concat!("[`Permission::", stringify!($name), "`]")]
-        #[derive(Debug)]
-        pub struct $name;
-
-        impl Needs for $name {
-            const PERMISSION: Permission = Permission::$name;
-        }
-    )*};
-}
-
-permissions! { Read ReadJobs ReadDeployment Configure SteerJobs Purge Resync Produce ManageAccess OpenConsole SaveViews }
+use model::actor::Actor;
+use service::{Allowed, Needs};
+use std::ops::Deref;
 
 /// An actor who has the permission. 401 without an actor, 403 without the permission, before anything else is read.
 #[derive(Debug)]
-pub struct Can<P> {
-    actor: Actor,
-    permission: PhantomData<P>,
-}
+pub struct Can<P>(pub Allowed<P>);
 
 impl<P> Deref for Can<P> {
-    type Target = Actor;
-    fn deref(&self) -> &Actor {
-        &self.actor
+    type Target = Allowed<P>;
+
+    fn deref(&self) -> &Allowed<P> {
+        &self.0
     }
 }
 
@@ -48,15 +25,14 @@ impl<S: Sync, P: Needs> FromRequestParts<S> for Can<P> {
         let actor = parts.extensions.get::<Actor>().ok_or_else(|| {
             Problem::unauthorized("Send an API key as `Authorization: Bearer KEY`, or sign in.")
         })?;
-        if !is_allowed(actor.role, P::PERMISSION) {
+        Allowed::check(actor).map(Self).map_err(|error| {
             tracing::info!(
                 actor = actor.owner(),
                 role = actor.role.as_str(),
                 path = parts.uri.path(),
                 "refused"
             );
-            return Err(Problem::forbidden(format!("The role {} does not allow this.", actor.role)));
-        }
-        Ok(Self { actor: actor.clone(), permission: PhantomData })
+            error.into()
+        })
     }
 }

@@ -10,15 +10,16 @@ mod path;
 mod query;
 mod trace;
 
-pub use actor::{
-    Can, Configure, ManageAccess, Needs, OpenConsole, Produce, Purge, Read, ReadDeployment, ReadJobs, Resync,
-    SaveViews, SteerJobs,
-};
+pub use actor::Can;
 pub use body::{document, read_body, read_form};
 pub use form::Form;
 pub use if_match::IfMatch;
 pub use json::{Json, OptionalJson, media_type, typed};
 pub use many::{Many, OneOrMany};
 pub use path::{Id, RecordPath};
-pub use query::{ListQuery, MAX_VALUE_CHARS, NoFilter, PageParams, Pages, Query};
+pub use query::{ListQuery, MAX_VALUE_CHARS, NoFilter, PageParams, Query};
+pub use service::permission::{
+    Configure, ManageAccess, OpenConsole, Produce, Purge, Read, ReadDeployment, ReadJobs, Resync, SaveViews,
+    SteerJobs,
+};
 pub use trace::Trace;

@@ -3,15 +3,14 @@
 use super::json::in_words;
 use crate::api::problem::Problem;
 use axum::{extract::FromRequestParts, http::request::Parts};
-use delivery::RecordPageRequest;
 use model::{
-    dead_letter::{BinPageRequest, GroupPageRequest},
     filter::gather,
     page::{PageError, PageRequest},
     problem::Faults,
     text::sanitise,
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use service::Pages;
 use url::form_urlencoded;
 use utoipa::IntoParams;
 
@@ -26,55 +25,6 @@ pub struct Query<T>(pub T);
 pub struct ListQuery<T, P = PageRequest> {
     pub filter: T,
     pub page: P,
-}
-
-/// A page request with its kind of cursor.
-pub trait Pages: Sized {
-    /// # Errors
-    /// Which of the two is wrong.
-    fn parse(limit: Option<i64>, cursor: Option<&str>) -> Result<Self, PageError>;
-
-    fn limit(&mut self) -> &mut i64;
-}
-
-impl Pages for PageRequest {
-    fn parse(limit: Option<i64>, cursor: Option<&str>) -> Result<Self, PageError> {
-        Self::parse(limit, cursor)
-    }
-
-    fn limit(&mut self) -> &mut i64 {
-        &mut self.limit
-    }
-}
-
-impl Pages for BinPageRequest {
-    fn parse(limit: Option<i64>, cursor: Option<&str>) -> Result<Self, PageError> {
-        Self::parse(limit, cursor)
-    }
-
-    fn limit(&mut self) -> &mut i64 {
-        &mut self.limit
-    }
-}
-
-impl Pages for GroupPageRequest {
-    fn parse(limit: Option<i64>, cursor: Option<&str>) -> Result<Self, PageError> {
-        Self::parse(limit, cursor)
-    }
-
-    fn limit(&mut self) -> &mut i64 {
-        &mut self.limit
-    }
-}
-
-impl Pages for RecordPageRequest {
-    fn parse(limit: Option<i64>, cursor: Option<&str>) -> Result<Self, PageError> {
-        Self::parse(limit, cursor)
-    }
-
-    fn limit(&mut self) -> &mut i64 {
-        &mut self.limit
-    }
 }
 
 /// The filter of a list that has none.

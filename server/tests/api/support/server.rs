@@ -17,6 +17,7 @@ use server::{
     replica::Replica,
     state::{AppSettings, AppState, Parts, leptos_options},
 };
+use service::Headgate;
 use sqlx::PgPool;
 use std::{net::SocketAddr, time::Duration};
 use tokio::net::TcpListener;
@@ -99,9 +100,17 @@ impl Server {
         let retentions = engine_config.retentions;
         let maintenance = Maintenance::start(pool.clone(), engine_config, services, stop.clone());
         let live = LiveHub::start(pool.clone(), stop.clone());
+        let access = Access::new(pool.clone(), AdminKey::new(ADMIN_KEY));
         let state = AppState::new(Parts {
+            headgate: Headgate::new(service::Parts {
+                delivery: delivery.clone(),
+                access: access.clone(),
+                lists: replica.clone().unwrap_or_else(|| pool.clone()),
+                live: live.clone(),
+                retentions,
+            }),
             delivery,
-            access: Access::new(pool.clone(), AdminKey::new(ADMIN_KEY)),
+            access,
             pool: pool.clone(),
             engine_pool: pool.clone(),
             health_pool: pool.clone(),

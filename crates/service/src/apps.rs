@@ -1,6 +1,6 @@
 //! Apps.
 
-use crate::{Steering, SteeringError};
+use crate::{Headgate, ServiceError};
 use access::audit::Entry;
 use delivery::DeleteOptions;
 use model::{
@@ -10,12 +10,12 @@ use model::{
 };
 use queue::store::deletions;
 
-impl Steering {
+impl Headgate {
     /// Creates an app and its built-in integration `workers`.
     ///
     /// # Errors
     /// Faults by field; the slug is taken.
-    pub async fn create_app(&self, actor: &Actor, new: &NewApp) -> Result<App, SteeringError> {
+    pub async fn create_app(&self, actor: &Actor, new: &NewApp) -> Result<App, ServiceError> {
         self.change(actor, async |mut tx| {
             let app = self.delivery.create_app(&mut tx, new.clone()).await?;
             let entry = Entry::new("app.create").about(app.id).of_app(app.id).with(&app);
@@ -33,7 +33,7 @@ impl Steering {
         actor: &Actor,
         id: AppId,
         changes: &AppChanges,
-    ) -> Result<App, SteeringError> {
+    ) -> Result<App, ServiceError> {
         let before = self.delivery.app(actor.scope(), id).await?;
         self.change(actor, async |mut tx| {
             let after = self.delivery.update_app(&mut tx, actor.scope(), id, changes.clone()).await?;
@@ -52,7 +52,7 @@ impl Steering {
         actor: &Actor,
         id: AppId,
         options: &DeleteOptions,
-    ) -> Result<Option<OperationId>, SteeringError> {
+    ) -> Result<Option<OperationId>, ServiceError> {
         let before = self.delivery.app(actor.scope(), id).await?;
         let deletion = self
             .change(actor, async |mut tx| {

@@ -1,6 +1,6 @@
 //! A change and its line of the audit log, in one transaction.
 
-use crate::{Steering, SteeringError};
+use crate::{Headgate, ServiceError};
 use access::audit::{Entry, record};
 use model::actor::Actor;
 use std::future::Future;
@@ -13,21 +13,21 @@ pub(crate) type Tx = sqlx::Transaction<'static, sqlx::Postgres>;
 /// The transaction, the result of the change, and its line of the audit log.
 pub(crate) type Changed<T> = (Tx, T, Entry);
 
-impl Steering {
+impl Headgate {
     /// Commits a change together with its line; see [`retry_lost_races`].
-    pub(crate) async fn change<T, F: Future<Output = Result<Changed<T>, SteeringError>>>(
+    pub(crate) async fn change<T, F: Future<Output = Result<Changed<T>, ServiceError>>>(
         &self,
         actor: &Actor,
         make: impl Fn(Tx) -> F,
-    ) -> Result<T, SteeringError> {
+    ) -> Result<T, ServiceError> {
         retry_lost_races(|| self.try_change(actor, &make)).await
     }
 
-    async fn try_change<T, F: Future<Output = Result<Changed<T>, SteeringError>>>(
+    async fn try_change<T, F: Future<Output = Result<Changed<T>, ServiceError>>>(
         &self,
         actor: &Actor,
         make: impl Fn(Tx) -> F,
-    ) -> Result<T, SteeringError> {
+    ) -> Result<T, ServiceError> {
         let (mut tx, result, entry) = make(self.pool().begin().await?).await?;
         record(&mut tx, actor, entry).await?;
         tx.commit().await?;
@@ -42,7 +42,7 @@ impl Steering {
         }
     }
 
-    async fn try_record(&self, actor: &Actor, entry: Entry) -> Result<(), SteeringError> {
+    async fn try_record(&self, actor: &Actor, entry: Entry) -> Result<(), ServiceError> {
         let mut conn = self.pool().acquire().await?;
         Ok(record(&mut conn, actor, entry).await?)
     }
@@ -50,9 +50,9 @@ impl Steering {
 
 /// Retries at once when the database aborted the transaction in favour of another: a worker that ends the same jobs, or a deletion that locks
 /// them in another order. Nothing of an aborted try is stored.
-async fn retry_lost_races<T, F: Future<Output = Result<T, SteeringError>>>(
+async fn retry_lost_races<T, F: Future<Output = Result<T, ServiceError>>>(
     change: impl Fn() -> F,
-) -> Result<T, SteeringError> {
+) -> Result<T, ServiceError> {
     for _ in 1..MAX_TRIES {
         match change().await {
             Err(error) if error.lost_a_race() => {

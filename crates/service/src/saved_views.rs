@@ -1,6 +1,6 @@
 //! Saved views of the list of jobs.
 
-use crate::{Steering, SteeringError};
+use crate::{Headgate, ServiceError};
 use access::audit::Entry;
 use insight::store::saved_views;
 use model::{
@@ -13,7 +13,7 @@ use model::{
 };
 use queue::QueueError;
 
-impl Steering {
+impl Headgate {
     /// Saves a view; `filter` is its parsed query.
     ///
     /// # Errors
@@ -23,7 +23,7 @@ impl Steering {
         actor: &Actor,
         new: &NewSavedView,
         filter: &JobFilter,
-    ) -> Result<SavedView, SteeringError> {
+    ) -> Result<SavedView, ServiceError> {
         new.check(actor).map_err(QueueError::from)?;
         let filter = &self.checked(filter).await?;
         self.change(actor, async |mut tx| {
@@ -45,7 +45,7 @@ impl Steering {
         id: SavedViewId,
         changes: &SavedViewChanges,
         filter: Option<&JobFilter>,
-    ) -> Result<SavedView, SteeringError> {
+    ) -> Result<SavedView, ServiceError> {
         let viewer = actor.user_id();
         let mut conn = self.pool().acquire().await?;
         let view = saved_views::get(&mut conn, viewer, id).await?;
@@ -66,7 +66,7 @@ impl Steering {
             return Ok(view);
         }
         if !view.may_be_changed_by(actor.role) {
-            return Err(SteeringError::NotAllowed);
+            return Err(ServiceError::beyond_role());
         }
         self.change(actor, async |mut tx| {
             if let Some((user, is_pinned)) = viewer.zip(changes.is_pinned) {
@@ -80,7 +80,7 @@ impl Steering {
     }
 
     /// Refuses conditions on masked values, whoever saves the view: others can read its filter and its count.
-    async fn checked(&self, filter: &JobFilter) -> Result<JobFilter, SteeringError> {
+    async fn checked(&self, filter: &JobFilter) -> Result<JobFilter, ServiceError> {
         let (filter, hidden) = self.delivery.restrict_to_visible(Scope::AllApps, filter).await?;
         let mut faults = Faults::default();
         for path in hidden {
@@ -99,12 +99,12 @@ impl Steering {
         actor: &Actor,
         id: SavedViewId,
         if_match: &IfMatch,
-    ) -> Result<(), SteeringError> {
+    ) -> Result<(), ServiceError> {
         self.change(actor, async |mut tx| {
             saved_views::lock_view(&mut tx, id).await?;
             let view = saved_views::get(&mut tx, actor.user_id(), id).await?;
             if !view.may_be_changed_by(actor.role) {
-                return Err(SteeringError::NotAllowed);
+                return Err(ServiceError::beyond_role());
             }
             if_match.check(view.updated_at).map_err(QueueError::from)?;
             saved_views::delete(&mut tx, &view).await?;

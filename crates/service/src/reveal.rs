@@ -1,6 +1,6 @@
 //! Masked secrets of a job's payload and answers, shown on demand. Whoever asks leaves a line in the audit log, and that line is what grants it.
 
-use crate::{Steering, SteeringError};
+use crate::{Headgate, ServiceError};
 use access::audit::{self, Entry};
 use chrono::{DateTime, TimeDelta, Utc};
 use model::{actor::Actor, id::JobId};
@@ -9,12 +9,12 @@ use queue::store::jobs;
 /// How long a line grants it to its actor.
 const SHOWN_FOR: TimeDelta = TimeDelta::minutes(5);
 
-impl Steering {
+impl Headgate {
     /// Shows the actor what is masked of a job, for five minutes.
     ///
     /// # Errors
     /// No such job.
-    pub async fn reveal_job(&self, actor: &Actor, id: JobId) -> Result<(), SteeringError> {
+    pub async fn reveal_job(&self, actor: &Actor, id: JobId) -> Result<(), ServiceError> {
         let app_id = jobs::get(self.pool(), actor.scope(), id).await?.job.app_id;
         self.change(actor, async |tx| Ok((tx, (), line(id).of_app(app_id)))).await
     }
@@ -24,7 +24,7 @@ impl Steering {
         &self,
         actor: &Actor,
         id: JobId,
-    ) -> Result<Option<DateTime<Utc>>, SteeringError> {
+    ) -> Result<Option<DateTime<Utc>>, ServiceError> {
         let since = Utc::now() - SHOWN_FOR;
         let revealed_at = audit::last_done(self.pool(), actor, &line(id), since).await?;
         Ok(revealed_at.map(|at| at + SHOWN_FOR))

@@ -1,7 +1,7 @@
 //! The same change of many integrations, each in a transaction of its own with its line of the audit log: one that cannot be changed does not
 //! stop the others.
 
-use crate::{Steering, SteeringError};
+use crate::{Headgate, ServiceError};
 use delivery::{DeliveryError, IntegrationFilter};
 use model::{
     actor::Actor,
@@ -16,7 +16,7 @@ use model::{
     rate_limit::RateLimits,
 };
 
-impl Steering {
+impl Headgate {
     /// Pauses or resumes integrations, or sets their limit; `dry_run` only counts them.
     ///
     /// # Errors
@@ -25,7 +25,7 @@ impl Steering {
         &self,
         actor: &Actor,
         bulk: &NewIntegrationBulk,
-    ) -> Result<IntegrationBulkOutcome, SteeringError> {
+    ) -> Result<IntegrationBulkOutcome, ServiceError> {
         bulk.check().map_err(DeliveryError::Invalid)?;
         let ids = match (&bulk.ids, &bulk.filter) {
             (Some(ids), _) => ids.clone(),
@@ -43,7 +43,7 @@ impl Steering {
                 Ok(Some(reason)) => {
                     outcome.skipped.push(SkippedIntegration { id, reason: reason.to_owned() });
                 }
-                Err(SteeringError::Delivery(
+                Err(ServiceError::Delivery(
                     error @ (DeliveryError::NotFound { .. }
                     | DeliveryError::Conflict { .. }
                     | DeliveryError::Invalid(_)),
@@ -60,7 +60,7 @@ impl Steering {
         actor: &Actor,
         bulk: &NewIntegrationBulk,
         id: IntegrationId,
-    ) -> Result<Option<&'static str>, SteeringError> {
+    ) -> Result<Option<&'static str>, ServiceError> {
         let before = self.delivery.integration(actor.scope(), id).await?;
         let limits = |limit: &Option<RateLimits>| limit.as_ref().map(RateLimits::to_vec).unwrap_or_default();
         let is_done = match bulk.action {
@@ -91,7 +91,7 @@ impl Steering {
         &self,
         actor: &Actor,
         filter: &IntegrationBulkFilter,
-    ) -> Result<Vec<IntegrationId>, SteeringError> {
+    ) -> Result<Vec<IntegrationId>, ServiceError> {
         let wanted = filter.name.as_deref().unwrap_or_default().to_lowercase();
         let narrowed = IntegrationFilter { app_id: filter.app_id, state: filter.state };
         let mut page = PageRequest { limit: 500, after: None };

@@ -1,6 +1,6 @@
 //! Re-syncs: start, pause, resume, cancel.
 
-use crate::{Steering, SteeringError};
+use crate::{Headgate, ServiceError};
 use access::audit::Entry;
 use model::{
     actor::Actor,
@@ -8,7 +8,7 @@ use model::{
     resync::{NewResync, Resync, ResyncStarted, ResyncStep},
 };
 
-impl Steering {
+impl Headgate {
     /// Sends an integration all its records again, or a part of them.
     ///
     /// # Errors
@@ -18,7 +18,7 @@ impl Steering {
         actor: &Actor,
         id: IntegrationId,
         wanted: &NewResync,
-    ) -> Result<ResyncStarted, SteeringError> {
+    ) -> Result<ResyncStarted, ServiceError> {
         let app_id = self.delivery.integration(actor.scope(), id).await?.app_id;
         let started = self
             .change(actor, async |mut tx| {
@@ -42,7 +42,7 @@ impl Steering {
         actor: &Actor,
         id: ResyncId,
         step: ResyncStep,
-    ) -> Result<Resync, SteeringError> {
+    ) -> Result<Resync, ServiceError> {
         let (delivery, scope) = (&self.delivery, actor.scope());
         let resync = self
             .change(actor, async |mut tx| {

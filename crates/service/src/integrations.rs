@@ -1,6 +1,6 @@
 //! Integrations, their breakers and signing secrets.
 
-use crate::{Steering, SteeringError, change::Tx};
+use crate::{Headgate, ServiceError, change::Tx};
 use access::audit::Entry;
 use delivery::{DeleteOptions, TestReport};
 use model::{
@@ -10,7 +10,7 @@ use model::{
     integration::{Integration, IntegrationChanges, IntegrationWithSecret, NewIntegration},
 };
 
-impl Steering {
+impl Headgate {
     /// Creates an integration. Only this answer has its signing secret.
     ///
     /// # Errors
@@ -19,7 +19,7 @@ impl Steering {
         &self,
         actor: &Actor,
         new: &NewIntegration,
-    ) -> Result<IntegrationWithSecret, SteeringError> {
+    ) -> Result<IntegrationWithSecret, ServiceError> {
         self.delivery.judge_endpoint(new.endpoint_url.as_deref()).await?;
         self.change(actor, async |mut tx| {
             let created = self.delivery.create_integration(&mut tx, actor.scope(), new.clone()).await?;
@@ -40,7 +40,7 @@ impl Steering {
         actor: &Actor,
         id: IntegrationId,
         changes: &IntegrationChanges,
-    ) -> Result<Integration, SteeringError> {
+    ) -> Result<Integration, ServiceError> {
         self.delivery.judge_endpoint(changes.endpoint_url.as_deref()).await?;
         let after = self
             .change_integration(actor, id, "integration.update", async |mut tx| {
@@ -64,7 +64,7 @@ impl Steering {
         actor: &Actor,
         id: IntegrationId,
         options: &DeleteOptions,
-    ) -> Result<Option<OperationId>, SteeringError> {
+    ) -> Result<Option<OperationId>, ServiceError> {
         let before = self.delivery.integration(actor.scope(), id).await?;
         let deletion = self
             .change(actor, async |mut tx| {
@@ -88,7 +88,7 @@ impl Steering {
         actor: &Actor,
         id: IntegrationId,
         reason: Option<&str>,
-    ) -> Result<Integration, SteeringError> {
+    ) -> Result<Integration, ServiceError> {
         self.change_integration(actor, id, "integration.pause", async |mut tx| {
             let after = self.delivery.pause_integration(&mut tx, actor.scope(), id, reason).await?;
             Ok((tx, after))
@@ -104,7 +104,7 @@ impl Steering {
         &self,
         actor: &Actor,
         id: IntegrationId,
-    ) -> Result<Integration, SteeringError> {
+    ) -> Result<Integration, ServiceError> {
         self.change_integration(actor, id, "integration.resume", async |mut tx| {
             let after = self.delivery.resume_integration(&mut tx, actor.scope(), id).await?;
             Ok((tx, after))
@@ -121,7 +121,7 @@ impl Steering {
         actor: &Actor,
         id: IntegrationId,
         order: BreakerOrder,
-    ) -> Result<Integration, SteeringError> {
+    ) -> Result<Integration, ServiceError> {
         self.change_integration(actor, id, "integration.breaker", async |mut tx| {
             let after = self.delivery.control_breaker(&mut tx, actor.scope(), id, order, &actor.name).await?;
             Ok((tx, after))
@@ -137,7 +137,7 @@ impl Steering {
         &self,
         actor: &Actor,
         id: IntegrationId,
-    ) -> Result<IntegrationWithSecret, SteeringError> {
+    ) -> Result<IntegrationWithSecret, ServiceError> {
         self.change(actor, async |mut tx| {
             let rotated = self.delivery.rotate_secret(&mut tx, actor.scope(), id).await?;
             let entry = Entry::new("integration.rotate_secret").about(id).of_app(rotated.integration.app_id);
@@ -154,20 +154,20 @@ impl Steering {
         &self,
         actor: &Actor,
         id: IntegrationId,
-    ) -> Result<(Integration, TestReport), SteeringError> {
+    ) -> Result<(Integration, TestReport), ServiceError> {
         let (integration, report) = self.delivery.test_integration(actor.scope(), id).await?;
         self.record_done(actor, Entry::new("integration.test").about(id).of_app(integration.app_id)).await;
         Ok((integration, report))
     }
 
     /// Changes an integration and records the fields that differ.
-    async fn change_integration<F: Future<Output = Result<(Tx, Integration), SteeringError>>>(
+    async fn change_integration<F: Future<Output = Result<(Tx, Integration), ServiceError>>>(
         &self,
         actor: &Actor,
         id: IntegrationId,
         action: &'static str,
         make: impl Fn(Tx) -> F,
-    ) -> Result<Integration, SteeringError> {
+    ) -> Result<Integration, ServiceError> {
         let before = self.delivery.integration(actor.scope(), id).await?;
         let after = self
             .change(actor, async |tx| {

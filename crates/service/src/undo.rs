@@ -1,7 +1,7 @@
 //! Undoing or repeating a change from its line of the audit log.
 
-use crate::{Steering, SteeringError};
-use access::{Access, AccessError, Follows, api_keys, audit, origin::following, users};
+use crate::{Headgate, ServiceError};
+use access::{AccessError, Follows, api_keys, audit, origin::following, users};
 use insight::store::operations::BulkStart;
 use model::{
     actor::Actor,
@@ -17,25 +17,12 @@ use model::{
 use serde::Serialize;
 use serde_json::Value;
 
-/// Undoes and repeats lines of the audit log.
-#[derive(Clone)]
-pub struct AuditActions {
-    steering: Steering,
-    access: Access,
-}
-
-impl AuditActions {
-    /// `access` makes the changes of users and keys.
-    #[must_use]
-    pub const fn new(steering: Steering, access: Access) -> Self {
-        Self { steering, access }
-    }
-
+impl Headgate {
     /// Undoes a line's change. Returns the new line.
     ///
     /// # Errors
     /// No such line; it has no inverse; it was undone already; the object was changed since; errors of the undoing call.
-    pub async fn undo(&self, actor: &Actor, id: AuditEntryId) -> Result<AuditEntry, SteeringError> {
+    pub async fn undo(&self, actor: &Actor, id: AuditEntryId) -> Result<AuditEntry, ServiceError> {
         let entry = audit::get(self.access.pool(), id).await?;
         if entry.undone_by.is_some() {
             return Err(conflict("already-undone", "This was undone already."));
@@ -44,7 +31,7 @@ impl AuditActions {
             conflict("no-inverse", "This cannot be undone: the action has no inverse, or the log does not have enough details of it.")
         })?;
         self.refuse_if_changed(actor, &entry, &action).await?;
-        following(Follows::Undoes(id), self.run(actor, action)).await?;
+        following(Follows::Undoes(id), self.run_from_log(actor, action)).await?;
         Ok(audit::following(self.access.pool(), id).await?)
     }
 
@@ -52,32 +39,31 @@ impl AuditActions {
     ///
     /// # Errors
     /// No such line; it cannot be repeated; errors of the repeated call.
-    pub async fn repeat(&self, actor: &Actor, id: AuditEntryId) -> Result<AuditEntry, SteeringError> {
+    pub async fn repeat(&self, actor: &Actor, id: AuditEntryId) -> Result<AuditEntry, ServiceError> {
         let entry = audit::get(self.access.pool(), id).await?;
         let action = undo::repeat(&entry).ok_or_else(|| {
             conflict("not-repeatable", "This cannot be repeated from its line of the audit log.")
         })?;
-        following(Follows::Repeats(id), self.run(actor, action)).await?;
+        following(Follows::Repeats(id), self.run_from_log(actor, action)).await?;
         Ok(audit::following(self.access.pool(), id).await?)
     }
 
-    async fn run(&self, actor: &Actor, action: UndoAction) -> Result<(), SteeringError> {
+    async fn run_from_log(&self, actor: &Actor, action: UndoAction) -> Result<(), ServiceError> {
         if !is_allowed(actor.role, action.permission()) {
-            return Err(SteeringError::NotAllowed);
+            return Err(ServiceError::beyond_role());
         }
-        let steering = &self.steering;
         match action {
             UndoAction::PauseIntegration(id, reason) => {
-                steering.pause_integration(actor, id, reason.as_deref()).await?;
+                self.pause_integration(actor, id, reason.as_deref()).await?;
             }
             UndoAction::ResumeIntegration(id) => {
-                steering.resume_integration(actor, id).await?;
+                self.resume_integration(actor, id).await?;
             }
             UndoAction::UpdateIntegration(id, changes) => {
-                steering.update_integration(actor, id, &changes).await?;
+                self.update_integration(actor, id, &changes).await?;
             }
             UndoAction::UpdateApp(id, changes) => {
-                steering.update_app(actor, id, &changes).await?;
+                self.update_app(actor, id, &changes).await?;
             }
             UndoAction::UpdateUser(id, changes) => {
                 users::update(&self.access, actor, id, changes).await?;
@@ -86,20 +72,20 @@ impl AuditActions {
                 api_keys::revoke(&self.access, actor, id).await?;
             }
             UndoAction::StartResync(id, wanted) => {
-                let before = steering.delivery.resync(actor.scope(), id).await?;
-                steering.start_resync(actor, before.integration_id, &wanted).await?;
+                let before = self.delivery.resync(actor.scope(), id).await?;
+                self.start_resync(actor, before.integration_id, &wanted).await?;
             }
             UndoAction::SteerResync(id, step) => {
-                steering.steer_resync(actor, id, step).await?;
+                self.steer_resync(actor, id, step).await?;
             }
             UndoAction::RequeueJob(id) => {
-                steering.requeue_job(actor, id).await?;
+                self.requeue_job(actor, id).await?;
             }
             UndoAction::RestoreDeadLetter(id) => {
-                steering.restore_dead_letter(actor, id).await?;
+                self.restore_dead_letter(actor, id).await?;
             }
             UndoAction::Bulk(subject, new) => {
-                let start = steering.bulk(actor, subject, *new).await?;
+                let start = self.bulk(actor, subject, *new).await?;
                 if let BulkStart::Outcome(BulkOutcome::Done(BulkDone { matched: 0, .. })) = start {
                     return Err(conflict(
                         "nothing-matches",
@@ -108,7 +94,7 @@ impl AuditActions {
                 }
             }
             UndoAction::SteerOperation(id, step) => {
-                steering.steer_operation(actor, id, step).await?;
+                self.steer_operation(actor, id, step).await?;
             }
         }
         Ok(())
@@ -121,15 +107,15 @@ impl AuditActions {
         actor: &Actor,
         entry: &AuditEntry,
         action: &UndoAction,
-    ) -> Result<(), SteeringError> {
+    ) -> Result<(), ServiceError> {
         let Some(after) = &entry.after else { return Ok(()) };
         let now = match action {
             UndoAction::PauseIntegration(id, _)
             | UndoAction::ResumeIntegration(id)
             | UndoAction::UpdateIntegration(id, _) => {
-                shown::<Integration>(&self.steering.delivery.integration(actor.scope(), *id).await?)
+                shown::<Integration>(&self.delivery.integration(actor.scope(), *id).await?)
             }
-            UndoAction::UpdateApp(id, _) => shown(&self.steering.delivery.app(actor.scope(), *id).await?),
+            UndoAction::UpdateApp(id, _) => shown(&self.delivery.app(actor.scope(), *id).await?),
             UndoAction::UpdateUser(id, _) => shown(&users::get(&self.access, *id).await?),
             _ => return Ok(()),
         };
@@ -148,6 +134,6 @@ fn shown<T: Serialize>(what: &T) -> Value {
     serde_json::to_value(what).unwrap_or_default()
 }
 
-fn conflict(code: &'static str, detail: &'static str) -> SteeringError {
+fn conflict(code: &'static str, detail: &'static str) -> ServiceError {
     AccessError::Conflict { code, detail }.into()
 }

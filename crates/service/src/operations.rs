@@ -1,6 +1,6 @@
 //! Bulk actions on jobs and dead letters, and their operations.
 
-use crate::{Steering, SteeringError};
+use crate::{Headgate, ServiceError};
 use access::audit::Entry;
 use insight::store::operations::{self, BulkStart};
 use model::{
@@ -10,7 +10,7 @@ use model::{
 };
 use serde_json::json;
 
-impl Steering {
+impl Headgate {
     /// Counts, runs or starts a bulk action within the actor's scope.
     ///
     /// # Errors
@@ -20,7 +20,7 @@ impl Steering {
         actor: &Actor,
         subject: BulkSubject,
         mut new: NewBulk,
-    ) -> Result<BulkStart, SteeringError> {
+    ) -> Result<BulkStart, ServiceError> {
         let action = match (subject, new.action) {
             (BulkSubject::Jobs, BulkAction::Requeue) => "job.bulk_requeue",
             (BulkSubject::Jobs, _) => "job.bulk_cancel",
@@ -60,7 +60,7 @@ impl Steering {
         actor: &Actor,
         id: OperationId,
         step: OperationStep,
-    ) -> Result<Operation, SteeringError> {
+    ) -> Result<Operation, ServiceError> {
         let scope = actor.scope();
         let operation = self
             .change(actor, async |mut tx| {

@@ -1,8 +1,65 @@
 //! Pages of items that may be large are read in small parts and end once they are large enough, so that the memory of a page is bounded.
 
-use super::{extract::Pages, problem::Problem};
-use model::{json::count_bytes, page::Page};
+use crate::ServiceError;
+use delivery::RecordPageRequest;
+use model::{
+    dead_letter::{BinPageRequest, GroupPageRequest},
+    json::count_bytes,
+    page::{Page, PageError, PageRequest},
+};
 use serde::Serialize;
+
+/// A page request with its kind of cursor.
+pub trait Pages: Sized {
+    /// From the parameters of a request.
+    ///
+    /// # Errors
+    /// Which of the two is wrong.
+    fn parse(limit: Option<i64>, cursor: Option<&str>) -> Result<Self, PageError>;
+
+    /// How many items are wanted.
+    fn limit(&mut self) -> &mut i64;
+}
+
+impl Pages for PageRequest {
+    fn parse(limit: Option<i64>, cursor: Option<&str>) -> Result<Self, PageError> {
+        Self::parse(limit, cursor)
+    }
+
+    fn limit(&mut self) -> &mut i64 {
+        &mut self.limit
+    }
+}
+
+impl Pages for BinPageRequest {
+    fn parse(limit: Option<i64>, cursor: Option<&str>) -> Result<Self, PageError> {
+        Self::parse(limit, cursor)
+    }
+
+    fn limit(&mut self) -> &mut i64 {
+        &mut self.limit
+    }
+}
+
+impl Pages for GroupPageRequest {
+    fn parse(limit: Option<i64>, cursor: Option<&str>) -> Result<Self, PageError> {
+        Self::parse(limit, cursor)
+    }
+
+    fn limit(&mut self) -> &mut i64 {
+        &mut self.limit
+    }
+}
+
+impl Pages for RecordPageRequest {
+    fn parse(limit: Option<i64>, cursor: Option<&str>) -> Result<Self, PageError> {
+        Self::parse(limit, cursor)
+    }
+
+    fn limit(&mut self) -> &mut i64 {
+        &mut self.limit
+    }
+}
 
 /// Items of the first part, before it is known how large they are: a payload or record has a megabyte at most.
 const FIRST_ITEMS: i64 = 10;
@@ -11,12 +68,16 @@ const MAX_ITEMS: usize = 40;
 /// A page ends with the part that reaches this size.
 const MAX_PAGE_BYTES: usize = 8_000_000;
 
-pub(super) async fn read_in_parts<T, P, E, F>(mut page: P, read: impl Fn(P) -> F) -> Result<Page<T>, Problem>
+/// Reads a page with `read`, which reads a part.
+///
+/// # Errors
+/// Those of `read`.
+pub async fn read_in_parts<T, P, E, F>(mut page: P, read: impl Fn(P) -> F) -> Result<Page<T>, ServiceError>
 where
     F: Future<Output = Result<Page<T>, E>>,
     T: Serialize,
     P: Pages,
-    Problem: From<E>,
+    ServiceError: From<E>,
 {
     let mut left = *page.limit();
     let (mut items, mut room, mut largest, mut next_items) = (Vec::new(), MAX_PAGE_BYTES, 1, FIRST_ITEMS);

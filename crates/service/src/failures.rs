@@ -1,6 +1,6 @@
 //! Failure groups: retry, snooze, mark as fixed, publish a note for the affected apps.
 
-use crate::{Steering, SteeringError};
+use crate::{Headgate, ServiceError};
 use access::audit::Entry;
 use insight::store::{
     failures::{self, Mark},
@@ -13,7 +13,7 @@ use model::{
     operation::{BulkAction, BulkSubject, NewBulk},
 };
 
-impl Steering {
+impl Headgate {
     /// Counts or requeues all jobs of a group, both waiting for a retry and dead-lettered, as a bulk action.
     ///
     /// # Errors
@@ -23,7 +23,7 @@ impl Steering {
         actor: &Actor,
         cause: CauseId,
         retry: RetryFailure,
-    ) -> Result<BulkStart, SteeringError> {
+    ) -> Result<BulkStart, ServiceError> {
         let filter = JobFilter {
             fingerprint: Some(cause.to_string()),
             app_id: retry.app_id,
@@ -46,9 +46,9 @@ impl Steering {
     ///
     /// # Errors
     /// No such group; `NotAllowed`.
-    pub async fn mark_failure(&self, actor: &Actor, cause: CauseId, mark: Mark) -> Result<(), SteeringError> {
+    pub async fn mark_failure(&self, actor: &Actor, cause: CauseId, mark: Mark) -> Result<(), ServiceError> {
         if actor.scope().app_id().is_some() {
-            return Err(SteeringError::NotAllowed);
+            return Err(ServiceError::beyond_role());
         }
         let action = match mark {
             Mark::Snooze(_) => "failure.snooze",
@@ -71,7 +71,7 @@ impl Steering {
         actor: &Actor,
         cause: CauseId,
         note: SetFailureNote,
-    ) -> Result<FailureNoteResult, SteeringError> {
+    ) -> Result<FailureNoteResult, ServiceError> {
         note.check().map_err(queue::QueueError::from)?;
         let note = &note;
         self.change(actor, async |mut tx| {

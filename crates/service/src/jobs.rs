@@ -1,18 +1,18 @@
 //! Single jobs: requeue, cancel, edit.
 
-use crate::{Steering, SteeringError};
+use crate::{Headgate, ServiceError};
 use access::audit::Entry;
 use delivery::DeliveryError;
 use model::{actor::Actor, id::JobId, job::Job, json, problem::Faults, record::Attributes};
 use queue::store::jobs;
 use serde_json::Value;
 
-impl Steering {
+impl Headgate {
     /// Puts a dead or cancelled job back into the queue, with the same id and all its attempts.
     ///
     /// # Errors
     /// No such job; its state does not allow it.
-    pub async fn requeue_job(&self, actor: &Actor, id: JobId) -> Result<Job, SteeringError> {
+    pub async fn requeue_job(&self, actor: &Actor, id: JobId) -> Result<Job, ServiceError> {
         let job = self
             .change(actor, async |mut tx| {
                 let job = jobs::requeue(&mut tx, actor.scope(), id).await?;
@@ -28,7 +28,7 @@ impl Steering {
     ///
     /// # Errors
     /// No such job; its state does not allow it.
-    pub async fn cancel_job(&self, actor: &Actor, id: JobId) -> Result<Job, SteeringError> {
+    pub async fn cancel_job(&self, actor: &Actor, id: JobId) -> Result<Job, ServiceError> {
         let job = self
             .change(actor, async |mut tx| {
                 let job = jobs::cancel(&mut tx, actor.scope(), id).await?;
@@ -46,7 +46,7 @@ impl Steering {
     /// # Errors
     /// No such job; it has not failed, or is a record's job; the payload cannot be stored; a job with its deduplication id waits, which it would
     /// be folded into.
-    pub async fn edit_job(&self, actor: &Actor, id: JobId, payload: &Value) -> Result<Job, SteeringError> {
+    pub async fn edit_job(&self, actor: &Actor, id: JobId, payload: &Value) -> Result<Job, ServiceError> {
         check_payload(payload)?;
         let app_id = jobs::get(self.pool(), actor.scope(), id).await?.job.app_id;
         let masks = self.delivery.masks(vec![app_id]).await?;
@@ -86,7 +86,7 @@ fn check_payload(payload: &Value) -> Result<(), DeliveryError> {
     Ok(faults.into_result()?)
 }
 
-fn taken_over(by: JobId) -> SteeringError {
+fn taken_over(by: JobId) -> ServiceError {
     let detail = format!("job {by} with the same deduplication id is already waiting and would take it over");
     DeliveryError::Conflict { code: "taken-over", detail }.into()
 }

@@ -1,6 +1,6 @@
 //! Apps and integrations that a filter offers to choose from.
 
-use model::{
+use crate::{
     id::{AppId, IntegrationId},
     stats::{IntegrationGauge, Snapshot},
 };
@@ -13,21 +13,22 @@ use std::{
 /// A longer list is not readable.
 const MAX_CHOICES: usize = 200;
 
-/// Where to find those that are left out.
-pub const MORE_HINT: &str = "open one from Integrations";
-
 /// Names by id, and how many are left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Choices {
+    /// Apps by name.
     pub apps: BTreeMap<AppId, String>,
+    /// Apps that are left out.
     pub more_apps: i64,
     /// Integrations, each with its app's name.
     pub integrations: BTreeMap<IntegrationId, String>,
+    /// Integrations that are left out.
     pub more_integrations: i64,
 }
 
 impl Choices {
     /// The chosen ones, and of the others those with most jobs.
+    #[must_use]
     pub fn of(snapshot: &Snapshot, app_id: Option<AppId>, integration_id: Option<IntegrationId>) -> Self {
         let mut gauges: Vec<_> = snapshot.integrations.iter().collect();
         let jobs = |g: &IntegrationGauge| g.backlog + g.processing + g.to_be_retried + g.dead_letters;
@@ -60,7 +61,7 @@ impl Choices {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::fixtures::{idle_gauge, snapshot_of};
+    use crate::fixtures::{idle_gauge, snapshot_of};
 
     #[test]
     fn the_busiest_of_thousands_are_offered_and_the_chosen_ones_always() {

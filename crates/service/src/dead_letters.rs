@@ -1,17 +1,17 @@
 //! Single dead letters: requeue, purge, restore.
 
-use crate::{Steering, SteeringError};
+use crate::{Headgate, ServiceError};
 use access::audit::Entry;
 use model::{actor::Actor, dead_letter::DeadLetter, id::DeadLetterId, job::Job};
 use queue::store::dead_letters;
 use serde_json::json;
 
-impl Steering {
+impl Headgate {
     /// Puts its job back into the queue, with the same id and all its attempts.
     ///
     /// # Errors
     /// No such dead letter.
-    pub async fn requeue_dead_letter(&self, actor: &Actor, id: DeadLetterId) -> Result<Job, SteeringError> {
+    pub async fn requeue_dead_letter(&self, actor: &Actor, id: DeadLetterId) -> Result<Job, ServiceError> {
         let job = self
             .change(actor, async |mut tx| {
                 let job = dead_letters::requeue(&mut tx, actor.scope(), id).await?;
@@ -27,7 +27,7 @@ impl Steering {
     ///
     /// # Errors
     /// No such dead letter.
-    pub async fn purge_dead_letter(&self, actor: &Actor, id: DeadLetterId) -> Result<(), SteeringError> {
+    pub async fn purge_dead_letter(&self, actor: &Actor, id: DeadLetterId) -> Result<(), ServiceError> {
         let before = insight::store::dead_letters::get(self.pool(), actor.scope(), id).await?;
         let kept = json!({"job_id": before.job_id, "error_message": before.error_message});
         self.change(actor, async |mut tx| {
@@ -45,7 +45,7 @@ impl Steering {
         &self,
         actor: &Actor,
         id: DeadLetterId,
-    ) -> Result<DeadLetter, SteeringError> {
+    ) -> Result<DeadLetter, ServiceError> {
         self.change(actor, async |mut tx| {
             dead_letters::restore(&mut tx, actor.scope(), id).await?;
             Ok((tx, (), Entry::new("dead_letter.restore").about(id).of_app(actor.app_id)))

@@ -1,0 +1,36 @@
+//! Every use case of the API and the console, once: what people and programs read and change, and who may.
+//!
+//! A use case is one `async fn` of [`Headgate`]. Its first argument is the actor with the permission it needs ([`Allowed`]), so that it cannot be
+//! called without a check; what is outside an actor's scope is not found. It composes what `delivery`, `insight`, `access` and `queue` know, masks
+//! what the actor may not see, and answers a type of `model`.
+//!
+//! A change and its line of the audit log are written in one transaction, which is retried when it lost a race against a worker; afterwards the
+//! workers are woken. Events and jobs that programs send are accepted without an audit line.
+//!
+//! Every call that reads or writes may fail because the database is away; `# Errors` sections name only other errors.
+#![deny(missing_docs)]
+
+mod allowed;
+mod apps;
+mod change;
+mod dead_letters;
+mod error;
+mod failures;
+mod headgate;
+mod integration_bulk;
+mod integrations;
+mod jobs;
+mod masking;
+mod names;
+mod operations;
+mod parts;
+mod resyncs;
+mod reveal;
+mod saved_views;
+mod undo;
+mod workers;
+
+pub use allowed::{Allowed, Needs, permission};
+pub use error::ServiceError;
+pub use headgate::{Headgate, Parts};
+pub use parts::{Pages, read_in_parts};
