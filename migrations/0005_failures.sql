@@ -95,7 +95,7 @@ create index bin_by_integration on headgate.bin (integration_id);
 create index bin_by_age on headgate.bin (binned_at);
 
 -- A row beside the job, because no index of `jobs` may hold what an attempt changes; jobs that succeed at once never have one. It goes with the
--- failure: when the job completes, is given up, called off or begun anew. What a path forgets is found by the sweep (store/failures/sweep.rs).
+-- failure: when the job completes, is given up, cancelled or requeued. What a path forgets is found by the sweep (insight: store/failures/sweep.rs).
 create table headgate.failing_jobs (
     job_id uuid primary key,
     integration_id uuid not null,

@@ -132,7 +132,7 @@ create table headgate.saved_view_pins (
 comment on table headgate.saved_view_pins is 'Who pinned which saved view.';
 create index saved_view_pins_by_view on headgate.saved_view_pins (view_id);
 
--- Apart from the view, because it is written every few seconds: the leader counts once for all (maintenance/views.rs).
+-- Apart from the view, because it is written every few seconds: the leader counts once for all (insight: services/views.rs).
 create table headgate.saved_view_counts (
     view_id uuid primary key references headgate.saved_views (id) on delete cascade,
     -- Null: not known. At least so many, when there may be more.

@@ -1,0 +1,3 @@
+//! The service floor on a real Postgres, without HTTP.
+
+mod permissions;
