@@ -3,7 +3,7 @@ use chrono::Utc;
 use model::{filter::JobFilter, page::PageRequest, trail::TrailQuery, views::trail::TrailPage};
 
 impl Headgate {
-    /// The same for the console: without payloads and attributes, with secrets masked.
+    /// The trail as the records page shows it: without payloads and attributes, with secrets masked.
     ///
     /// # Errors
     /// A text that is empty or too long; a search that takes too long.
