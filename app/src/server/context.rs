@@ -1,16 +1,13 @@
 //! What a request of the console has access to.
 
 use crate::{
-    calls::{
-        error::{CallError, ResponseStatus},
-        jobs::JobRecord,
-    },
+    calls::error::{CallError, ResponseStatus},
     server::cookies,
     state::{base_path::BasePath, page_files::PageFiles, theme::Theme},
 };
 use access::Access;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header, request::Parts};
-use delivery::{Delivery, RecordPageRequest, SentFilter};
+use delivery::Delivery;
 use insight::live::LiveHub;
 use leptos::{nonce::use_nonce, prelude::*};
 use leptos_axum::ResponseOptions;
@@ -21,7 +18,6 @@ use model::{
     actor::Scope,
     filter::JobFilter,
     id::{AppId, IntegrationId},
-    job::Job,
     retention::Retentions,
     stats::Snapshot,
 };
@@ -99,26 +95,6 @@ impl ConsoleContext {
         let ids: BTreeSet<_> = rows.chain(filter.integration_id).collect();
         let ids: Vec<_> = ids.into_iter().collect();
         Ok(insight::store::stats::names(&self.pool, scope, &ids, filter.app_id).await?.into())
-    }
-
-    /// The record of a job with its state at every integration; none when it no longer exists.
-    pub async fn record_of(&self, scope: Scope, job: &Job) -> Result<Option<JobRecord>, CallError> {
-        let (Some(kind), Some(id)) = (&job.record_type, &job.record_id) else { return Ok(None) };
-        let record = match self.delivery.record(scope, job.app_id, kind, id).await {
-            Ok(record) => record,
-            Err(error) => {
-                return match CallError::from(error) {
-                    CallError::NotFound => Ok(None),
-                    error => Err(error),
-                };
-            }
-        };
-        let one = RecordPageRequest { limit: 1, after: None };
-        let filter = SentFilter { record_type: Some(kind.clone()), record_id: Some(id.clone()) };
-        let sent = self.lists().sent(scope, job.integration_id, &filter, &one).await?;
-        let sent = sent.items.into_iter().next().map(|sent| (sent.version, sent.sent_at, sent.attributes));
-        let is_full = self.delivery.sends_whole_record(job.id).await?;
-        Ok(Some(JobRecord { record, sent, is_full }))
     }
 }
 

@@ -4,13 +4,14 @@ use super::context;
 use crate::{
     calls::error::CallError,
     state::{
-        job_columns::{self, JobColumns},
+        job_columns,
         theme::{COOKIE, Theme},
     },
 };
 use axum::http::{HeaderValue, header};
 use leptos::prelude::*;
 use leptos_axum::ResponseOptions;
+use model::job_columns::JobColumns;
 
 /// The theme the request's cookie names.
 pub fn theme() -> Option<Theme> {
@@ -41,13 +42,13 @@ pub fn forget_new_key() -> Result<(), CallError> {
 
 /// The chosen columns of the list of jobs, or the default ones.
 pub fn job_columns() -> JobColumns {
-    find(job_columns::COOKIE).map(|value| JobColumns::from_cookie(&value)).unwrap_or_default()
+    find(job_columns::COOKIE).map(|value| job_columns::from_cookie(&value)).unwrap_or_default()
 }
 
 /// Remembers the columns for a year; the default columns delete the cookie.
 pub fn set_job_columns(columns: &JobColumns) -> Result<(), CallError> {
     let age = if *columns == JobColumns::default() { 0 } else { 31_536_000 };
-    let (name, value) = (job_columns::COOKIE, columns.to_cookie());
+    let (name, value) = (job_columns::COOKIE, job_columns::to_cookie(columns));
     append(&format!("{name}={value}; Path=/; Max-Age={age}; HttpOnly; SameSite=Lax"))
 }
 

@@ -1,7 +1,7 @@
 //! What a saved view keeps of the address of the list of jobs: filters, order, columns and page size, but not the page.
 
 use super::{
-    job_columns::JobColumns,
+    job_columns,
     page_url::PageUrl,
     url_filters::{self, ListQuery},
 };
@@ -56,7 +56,7 @@ impl SavedQuery {
             ));
         }
         let ListQuery { filter, order, .. } = ListQuery::parse(&text).map_err(|error| error.to_string())?;
-        JobColumns::of(&kept).map_err(|error| error.to_string())?;
+        job_columns::of(&kept).map_err(|error| error.to_string())?;
         narrowing::check(&filter, now).map_err(|faults| faults.to_string())?;
         if order == Order::Oldest && !narrowing::may_begin_with_oldest(&filter) {
             return Err(

@@ -6,7 +6,8 @@ use model::{
     actor::Scope,
     id::AppId,
     page::Page,
-    record::{Record, RecordWithSync},
+    record::{Record, RecordFilter, RecordWithSync},
+    record_page::RecordPageRequest,
 };
 use queue::{
     Waker,
@@ -16,8 +17,8 @@ use queue::{
 use sqlx::PgPool;
 
 use crate::{
-    DeliveryConfig, DeliveryError, MasterKey, RecordFilter, RecordPageRequest, TargetGuard,
-    catalog::GroupCommit, connector, http::client::Client, resync, store,
+    DeliveryConfig, DeliveryError, MasterKey, TargetGuard, catalog::GroupCommit, connector,
+    http::client::Client, resync, store,
 };
 
 /// Everything about apps, integrations, records and re-syncs. Cheap to clone.

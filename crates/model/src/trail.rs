@@ -75,7 +75,7 @@ pub struct TrailQuery {
 }
 
 /// Everything that was found for a search text.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Trail {
     /// The meanings with matches; empty: nothing was found.

@@ -1,18 +1,75 @@
-//! Single jobs: requeue, cancel, edit.
+//! Jobs: create, read, explain, requeue, cancel, edit.
 
-use crate::{Headgate, ServiceError};
+use crate::{Allowed, Headgate, ServiceError, permission};
 use access::audit::Entry;
 use delivery::DeliveryError;
-use model::{actor::Actor, id::JobId, job::Job, json, problem::Faults, record::Attributes};
+use insight::store::explain;
+use model::{
+    id::JobId,
+    job::{EnqueuedJob, Job, JobDetail, NewJob},
+    json,
+    one_or_many::OneOrMany,
+    problem::Faults,
+    record::Attributes,
+    rules::explain::Explanation,
+    trace::TraceContext,
+};
 use queue::store::jobs;
 use serde_json::Value;
 
 impl Headgate {
+    /// Creates jobs, all or none. Their requests continue the trace.
+    ///
+    /// # Errors
+    /// Faults of every job; an integration, app or batch that is unknown or outside the actor's scope.
+    pub async fn create_jobs(
+        &self,
+        actor: &Allowed<permission::Produce>,
+        mut jobs: OneOrMany<NewJob>,
+        trace: Option<TraceContext>,
+    ) -> Result<Vec<EnqueuedJob>, ServiceError> {
+        for job in jobs.as_mut_slice() {
+            job.trace = trace;
+        }
+        Ok(match jobs {
+            OneOrMany::One(job) => self.delivery.enqueue_job(actor.scope(), job).await?,
+            OneOrMany::Many(jobs) => self.delivery.enqueue_jobs(actor.scope(), jobs).await?,
+        })
+    }
+
+    /// A job with its attempts.
+    ///
+    /// # Errors
+    /// No such job.
+    pub async fn job(
+        &self,
+        actor: &Allowed<permission::ReadJobs>,
+        id: JobId,
+    ) -> Result<JobDetail, ServiceError> {
+        self.shown(actor, jobs::get(self.pool(), actor.scope(), id).await?).await
+    }
+
+    /// Why a job is not running, or when it will run.
+    ///
+    /// # Errors
+    /// No such job.
+    pub async fn explain_job(
+        &self,
+        actor: &Allowed<permission::ReadJobs>,
+        id: JobId,
+    ) -> Result<Explanation, ServiceError> {
+        Ok(explain::explain(self.pool(), actor.scope(), id).await?)
+    }
+
     /// Puts a dead or cancelled job back into the queue, with the same id and all its attempts.
     ///
     /// # Errors
     /// No such job; its state does not allow it.
-    pub async fn requeue_job(&self, actor: &Actor, id: JobId) -> Result<Job, ServiceError> {
+    pub async fn requeue_job(
+        &self,
+        actor: &Allowed<permission::SteerJobs>,
+        id: JobId,
+    ) -> Result<Job, ServiceError> {
         let job = self
             .change(actor, async |mut tx| {
                 let job = jobs::requeue(&mut tx, actor.scope(), id).await?;
@@ -21,14 +78,18 @@ impl Headgate {
             })
             .await?;
         self.delivery.wake();
-        Ok(job)
+        self.shown(actor, job).await
     }
 
     /// Cancels a live job. For one that is being processed, this waits up to `CANCEL_TIMEOUT` and returns the job as it is then.
     ///
     /// # Errors
     /// No such job; its state does not allow it.
-    pub async fn cancel_job(&self, actor: &Actor, id: JobId) -> Result<Job, ServiceError> {
+    pub async fn cancel_job(
+        &self,
+        actor: &Allowed<permission::SteerJobs>,
+        id: JobId,
+    ) -> Result<Job, ServiceError> {
         let job = self
             .change(actor, async |mut tx| {
                 let job = jobs::cancel(&mut tx, actor.scope(), id).await?;
@@ -38,7 +99,8 @@ impl Headgate {
             .await?;
         // Another job of its serialize key may be the head now.
         self.delivery.wake();
-        Ok(jobs::wait_for_cancel(self.pool(), actor.scope(), job, jobs::CANCEL_TIMEOUT).await)
+        let job = jobs::wait_for_cancel(self.pool(), actor.scope(), job, jobs::CANCEL_TIMEOUT).await;
+        self.shown(actor, job).await
     }
 
     /// Gives a failed job another payload and requeues it. The audit line has both payloads, with secrets masked.
@@ -46,7 +108,12 @@ impl Headgate {
     /// # Errors
     /// No such job; it has not failed, or is a record's job; the payload cannot be stored; a job with its deduplication id waits, which it would
     /// be folded into.
-    pub async fn edit_job(&self, actor: &Actor, id: JobId, payload: &Value) -> Result<Job, ServiceError> {
+    pub async fn edit_job(
+        &self,
+        actor: &Allowed<permission::Configure>,
+        id: JobId,
+        payload: &Value,
+    ) -> Result<Job, ServiceError> {
         check_payload(payload)?;
         let app_id = jobs::get(self.pool(), actor.scope(), id).await?.job.app_id;
         let masks = self.delivery.masks(vec![app_id]).await?;
@@ -63,7 +130,7 @@ impl Headgate {
             })
             .await?;
         self.delivery.wake();
-        Ok(job)
+        self.shown(actor, job).await
     }
 }
 

@@ -1,6 +1,6 @@
 //! Undoing or repeating a change from its line of the audit log.
 
-use crate::{Headgate, ServiceError};
+use crate::{Allowed, Headgate, ServiceError};
 use access::{AccessError, Follows, api_keys, audit, origin::following, users};
 use insight::store::operations::BulkStart;
 use model::{
@@ -79,7 +79,8 @@ impl Headgate {
                 self.steer_resync(actor, id, step).await?;
             }
             UndoAction::RequeueJob(id) => {
-                self.requeue_job(actor, id).await?;
+                let actor = Allowed::check(actor).map_err(|_| ServiceError::beyond_role())?;
+                self.requeue_job(&actor, id).await?;
             }
             UndoAction::RestoreDeadLetter(id) => {
                 self.restore_dead_letter(actor, id).await?;

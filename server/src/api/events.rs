@@ -1,7 +1,7 @@
 //! `/events`: one event or up to 1,000, plain or as CloudEvents 1.0 JSON.
 
 use super::{
-    extract::{Can, Many, OneOrMany, Produce, Trace, document, media_type, typed},
+    extract::{Can, Produce, Trace, document, media_type, one_or_many, typed},
     problem::Problem,
 };
 use crate::{api::cloud_events, state::AppState};
@@ -10,7 +10,12 @@ use axum::{
     extract::{Request, State},
     http::StatusCode,
 };
-use model::record::{Accepted, Event};
+use model::{
+    actor::Actor,
+    one_or_many::OneOrMany,
+    record::{Accepted, Event},
+};
+use service::Headgate;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 const ACCEPTED_TYPES: &str =
@@ -39,28 +44,16 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
     responses((status = 202, body = Accepted)))]
 async fn accept_events(
     actor: Can<Produce>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     Trace(trace): Trace,
     request: Request,
 ) -> Result<(StatusCode, Answer<Accepted>), Problem> {
     let events = read(&actor, request).await?;
-    let scope = actor.scope();
-    let is_array = events.is_array();
-    let mut items = events.items;
-    for event in &mut items {
-        event.trace = trace;
-    }
-    let accepted = match items.pop() {
-        Some(one) if !is_array => state.delivery.accept_event(scope, one).await?,
-        last => {
-            items.extend(last);
-            state.delivery.accept_events(scope, items).await?
-        }
-    };
+    let accepted = headgate.accept_events(&actor, events, trace).await?;
     Ok((StatusCode::ACCEPTED, Answer(accepted)))
 }
 
-async fn read(actor: &model::actor::Actor, request: Request) -> Result<Many<Event>, Problem> {
+async fn read(actor: &Actor, request: Request) -> Result<OneOrMany<Event>, Problem> {
     let media_type = media_type(request.headers())
         .ok_or_else(|| Problem::unsupported_media_type(ACCEPTED_TYPES))?
         .to_owned();
@@ -72,8 +65,8 @@ async fn read(actor: &model::actor::Actor, request: Request) -> Result<Many<Even
         "application/cloudevents-batch+json" if !document.is_array() => {
             Err(Problem::fault("", "must be an array: send one event as application/cloudevents+json"))
         }
-        "application/json" => Ok(Many::from_document(document, typed)?),
-        _ => Ok(Many::from_document(document, |value, at| cloud_events::read(value, at, own_app))?),
+        "application/json" => Ok(one_or_many(document, typed)?),
+        _ => Ok(one_or_many(document, |value, at| cloud_events::read(value, at, own_app))?),
     })
     .await
 }

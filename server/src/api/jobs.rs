@@ -2,27 +2,23 @@
 
 use super::{
     bulk,
-    extract::{
-        Can, Configure, Id, Json, ListQuery, Many, OneOrMany, PageParams, Produce, ReadJobs, SteerJobs, Trace,
-    },
-    masked::{permitted_filter, shown},
+    extract::{Can, Configure, Id, Json, ListQuery, Many, PageParams, Produce, ReadJobs, SteerJobs, Trace},
     problem::Problem,
 };
 use crate::state::AppState;
 use axum::{Json as Answer, extract::State, http::StatusCode, response::Response};
-use insight::store::{explain, job_lists};
 use model::{
     filter::JobFilter,
     id::JobId,
     job::{EnqueuedJob, Job, JobDetail, NewJob},
+    one_or_many::OneOrMany,
     operation::{BulkStarted, BulkSubject, NewBulk},
     page::Page,
     rules::explain::Explanation,
 };
-use queue::store::jobs;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use service::read_in_parts;
+use service::Headgate;
 use utoipa::ToSchema;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
@@ -51,13 +47,10 @@ struct Enqueued {
 #[utoipa::path(get, path = "/jobs", tag = "Jobs", params(JobFilter, PageParams), responses((status = 200, body = Page<Job>)))]
 async fn list_jobs(
     actor: Can<ReadJobs>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     query: ListQuery<JobFilter>,
 ) -> Result<Answer<Page<Job>>, Problem> {
-    let filter = permitted_filter(&state, &actor, &query.filter).await?;
-    let read = |page| job_lists::list(&state.console_pool, actor.scope(), &filter, page);
-    let page = read_in_parts(query.page, read).await?;
-    Ok(Answer(shown(&state, &actor, page).await?))
+    Ok(Answer(headgate.jobs(&actor, &query.filter, query.page).await?))
 }
 
 /// Creates one job, or an array of up to 1,000; all or none. A job whose deduplication id is waiting already is folded into the waiting one.
@@ -68,22 +61,11 @@ async fn list_jobs(
     responses((status = 201, body = Enqueued)))]
 async fn create_jobs(
     actor: Can<Produce>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     Trace(trace): Trace,
-    jobs: Many<NewJob>,
+    Many(jobs): Many<NewJob>,
 ) -> Result<(StatusCode, Answer<Enqueued>), Problem> {
-    let is_array = jobs.is_array();
-    let mut new = jobs.items;
-    for job in &mut new {
-        job.trace = trace;
-    }
-    let items = match new.pop() {
-        Some(one) if !is_array => state.delivery.enqueue_job(actor.scope(), one).await?,
-        last => {
-            new.extend(last);
-            state.delivery.enqueue_jobs(actor.scope(), new).await?
-        }
-    };
+    let items = headgate.create_jobs(&actor, jobs, trace).await?;
     Ok((StatusCode::CREATED, Answer(Enqueued { items })))
 }
 
@@ -105,30 +87,30 @@ async fn bulk_jobs(
 #[utoipa::path(get, path = "/jobs/{id}", tag = "Jobs", responses((status = 200, body = JobDetail)))]
 async fn get_job(
     actor: Can<ReadJobs>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     Id(id): Id<JobId>,
 ) -> Result<Answer<JobDetail>, Problem> {
-    Ok(Answer(shown(&state, &actor, jobs::get(&state.pool, actor.scope(), id).await?).await?))
+    Ok(Answer(headgate.job(&actor, id).await?))
 }
 
 /// Explains why a job is not running, or when it will run.
 #[utoipa::path(get, path = "/jobs/{id}/explain", tag = "Jobs", responses((status = 200, body = Explanation)))]
 async fn explain_job(
     actor: Can<ReadJobs>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     Id(id): Id<JobId>,
 ) -> Result<Answer<Explanation>, Problem> {
-    Ok(Answer(explain::explain(&state.pool, actor.scope(), id).await?))
+    Ok(Answer(headgate.explain_job(&actor, id).await?))
 }
 
 /// Puts a failed or cancelled job back into the queue, with the same id and all its attempts again.
 #[utoipa::path(post, path = "/jobs/{id}/requeue", tag = "Jobs", responses((status = 200, body = Job)))]
 async fn requeue_job(
     actor: Can<SteerJobs>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     Id(id): Id<JobId>,
 ) -> Result<Answer<Job>, Problem> {
-    Ok(Answer(shown(&state, &actor, state.headgate.requeue_job(&actor, id).await?).await?))
+    Ok(Answer(headgate.requeue_job(&actor, id).await?))
 }
 
 /// Cancels a live job.
@@ -140,10 +122,10 @@ async fn requeue_job(
 #[utoipa::path(post, path = "/jobs/{id}/cancel", tag = "Jobs", responses((status = 200, body = Job)))]
 async fn cancel_job(
     actor: Can<SteerJobs>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     Id(id): Id<JobId>,
 ) -> Result<Answer<Job>, Problem> {
-    Ok(Answer(shown(&state, &actor, state.headgate.cancel_job(&actor, id).await?).await?))
+    Ok(Answer(headgate.cancel_job(&actor, id).await?))
 }
 
 /// What a failed job sends instead.
@@ -162,9 +144,9 @@ struct NewPayload {
 #[utoipa::path(post, path = "/jobs/{id}/edit", tag = "Jobs", request_body = NewPayload, responses((status = 200, body = Job)))]
 async fn edit_job(
     actor: Can<Configure>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     Id(id): Id<JobId>,
     Json(new): Json<NewPayload>,
 ) -> Result<Answer<Job>, Problem> {
-    Ok(Answer(state.headgate.edit_job(&actor, id, &new.payload).await?))
+    Ok(Answer(headgate.edit_job(&actor, id, &new.payload).await?))
 }

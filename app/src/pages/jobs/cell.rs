@@ -3,12 +3,13 @@
 use crate::{
     components::{IntegrationLink, JobStateBadge},
     format,
-    state::job_columns::JobColumn,
+    state::job_columns::heading,
     ui::{Ago, data_label},
 };
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use model::job::{Job, JobStatus};
+use model::job_columns::JobColumn;
 use model::views::names::Names;
 
 #[component]
@@ -22,7 +23,7 @@ pub fn Cell(
     /// Ages are relative to it.
     now: Signal<DateTime<Utc>>,
 ) -> impl IntoView {
-    let (_, label) = column.words();
+    let label = heading(column);
     let text = |value: Option<String>| text(label, value);
     let time = |at: Option<DateTime<Utc>>| match at {
         Some(at) => view! {

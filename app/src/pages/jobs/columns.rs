@@ -2,13 +2,11 @@
 
 use crate::{
     calls::jobs::ChooseColumns as Choose,
-    state::{
-        job_columns::{JobColumn, JobColumns},
-        page_url::PageUrl,
-    },
+    state::{job_columns::heading, page_url::PageUrl},
     ui::{Button, ButtonKind, HiddenFields, PostForm},
 };
 use leptos::prelude::*;
+use model::job_columns::{JobColumn, JobColumns};
 
 #[component]
 pub fn ChooseColumns(
@@ -21,11 +19,11 @@ pub fn ChooseColumns(
     let first = JobColumns::default();
     let is_first = columns == first;
     let summary = if is_first { "Columns".to_owned() } else { format!("Columns: {}", sentence(&columns)) };
-    let reset = first.iter().fold(back.clone(), |fields, column| fields.with("columns[]", column.words().0));
+    let reset = first.iter().fold(back.clone(), |fields, column| fields.with("columns[]", column.as_str()));
     let ticks = JobColumn::ALL
         .into_iter()
         .map(|column| {
-            let (word, label) = column.words();
+            let (word, label) = (column.as_str(), heading(column));
             view! {
                 <label class="inline-flex items-center gap-2 min-h-6">
                     <input type="checkbox" class="check" name="columns[]" value=word checked=columns.has(column) />
@@ -62,6 +60,6 @@ pub fn ChooseColumns(
 
 /// The labels of the columns.
 fn sentence(columns: &JobColumns) -> String {
-    let labels: Vec<_> = columns.iter().map(|column| column.words().1.to_lowercase()).collect();
+    let labels: Vec<_> = columns.iter().map(|column| heading(column).to_lowercase()).collect();
     if labels.is_empty() { "only the job".to_owned() } else { labels.join(", ") }
 }

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     calls::{
         error::CallError,
-        jobs::{CancelJob, JobPage, JobRecord, RequeueJob, load_job},
+        jobs::{CancelJob, RequeueJob, load_job},
     },
     components::{
         AttemptTimeline, Confirm, History, JobStateBadge, JobVerdict, LiveBadge, Loaded, PageHead, Payload,
@@ -33,6 +33,7 @@ use model::{
     request::RequestPreview,
     rules::permission::Permission,
     stats::IntegrationGauge,
+    views::job_page::{JobPage, JobRecord},
 };
 use std::time::Duration;
 

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     calls::{
         error::CallError,
-        jobs::{Bulk, BulkPreview, JobList, list_jobs, preview},
+        jobs::{Bulk, BulkPreview, list_jobs, preview},
         saved_views::list_views,
         session::Session,
     },
@@ -22,7 +22,7 @@ use crate::{
     format,
     state::{
         clock, freeze,
-        job_columns::{JobColumn, JobColumns},
+        job_columns::{heading, is_number},
         page_url::{self, PageUrl},
         refresh, revision,
         selection::Selection,
@@ -36,10 +36,12 @@ use crate::{
 use leptos::prelude::*;
 use model::{
     job::JobStatus,
+    job_columns::{JobColumn, JobColumns},
     operation::{BulkAction, BulkSubject},
     page::Order,
     rules::permission::Permission,
     saved_view::SavedView,
+    views::job_list::JobList,
 };
 use std::{collections::BTreeMap, time::Duration};
 use uuid::Uuid;
@@ -333,7 +335,7 @@ fn head(
         {columns
             .iter()
             .map(|column| {
-                let (_, label) = column.words();
+                let label = heading(column);
                 match column {
                     JobColumn::CreatedAt => accepted(is_reversed, reversed),
                     JobColumn::Error => view! {
@@ -342,7 +344,7 @@ fn head(
                         </th>
                     }
                         .into_any(),
-                    _ => view! { <th scope="col" class=if column.is_number() { "n" } else { "" }>{label}</th> }.into_any(),
+                    _ => view! { <th scope="col" class=if is_number(column) { "n" } else { "" }>{label}</th> }.into_any(),
                 }
             })
             .collect_view()}

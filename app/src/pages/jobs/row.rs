@@ -1,16 +1,14 @@
 //! One job in the list; its state changes, the row stays.
 
 use super::{cell::Cell, subject::subject};
-use crate::{
-    state::job_columns::{JobColumn, JobColumns},
-    ui::Link,
-};
+use crate::ui::Link;
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use model::views::names::Names;
 use model::{
     id::JobId,
     job::{Job, JobStatus},
+    job_columns::{JobColumn, JobColumns},
 };
 use std::collections::BTreeMap;
 

@@ -1,14 +1,13 @@
 //! What a job sends of its record: what differs from what was last accepted, or everything.
 
 use crate::{
-    calls::jobs::JobRecord,
     components::{DeltaDiff, Payload},
     format,
     ui::Card,
 };
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
-use model::job::JobStatus;
+use model::{job::JobStatus, views::job_page::JobRecord};
 
 #[component]
 pub fn WhatItSends(

@@ -7,14 +7,14 @@ use super::{
     timeline::Timeline,
 };
 use crate::{
-    calls::trail::{TrailPage, load_trail},
+    calls::trail::load_trail,
     components::{LiveBadge, Loaded, PageHead},
     format,
     state::{page_url, page_url::PageUrl, refresh, revision},
     ui::{Card, EmptyState, Glyph, Pagination, Tone},
 };
 use leptos::prelude::*;
-use model::trail::Trail;
+use model::{trail::Trail, views::trail::TrailPage};
 use std::{collections::BTreeMap, time::Duration};
 
 #[component]

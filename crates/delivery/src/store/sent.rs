@@ -5,15 +5,12 @@ use model::{
     id::{AppId, IntegrationId},
     page::Page,
     record::{Attributes, SentRecord},
+    record_page::{self, RecordCursor, RecordPageRequest},
 };
 use serde_json::Value;
 use sqlx::{PgConnection, PgPool, types::Json};
 
-use crate::{
-    DeliveryError,
-    catalog::key::RecordKey,
-    record_page::{self, RecordCursor, RecordPageRequest},
-};
+use crate::{DeliveryError, catalog::key::RecordKey};
 
 /// Which of an integration's sent records a list shows.
 #[derive(Clone, Debug, Default)]

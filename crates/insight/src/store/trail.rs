@@ -8,6 +8,7 @@ use model::{
     id::{AppId, JobId},
     job::Job,
     page::{Page, PageRequest},
+    record::RecordKey,
     trail::TrailJob,
 };
 use queue::{
@@ -21,17 +22,6 @@ use serde_json::Value;
 use sqlx::{PgPool, Postgres, QueryBuilder};
 use std::collections::HashMap;
 use uuid::Uuid;
-
-/// Names a record.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RecordKey {
-    /// The app it belongs to.
-    pub app_id: AppId,
-    /// The record's type.
-    pub record_type: String,
-    /// The record's id, as the app has it.
-    pub record_id: String,
-}
 
 /// What the jobs are about: a job that matches any of it is listed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,4 +1,8 @@
 //! What the pages of the console show: composed by the service floor, rendered by the console.
 
 pub mod choices;
+pub mod find;
+pub mod job_list;
+pub mod job_page;
 pub mod names;
+pub mod trail;

@@ -15,7 +15,7 @@ pub use body::{document, read_body, read_form};
 pub use form::Form;
 pub use if_match::IfMatch;
 pub use json::{Json, OptionalJson, media_type, typed};
-pub use many::{Many, OneOrMany};
+pub use many::{Many, one_or_many};
 pub use path::{Id, RecordPath};
 pub use query::{ListQuery, MAX_VALUE_CHARS, NoFilter, PageParams, Query};
 pub use service::permission::{

@@ -5,7 +5,7 @@ use axum::{
     extract::{FromRequestParts, Path},
     http::request::Parts,
 };
-use model::{id::AppId, integration::is_key};
+use model::{integration::is_key, record::RecordKey};
 use std::str::FromStr;
 
 /// The `{id}` of the path.
@@ -24,11 +24,7 @@ impl<S: Send + Sync, T: FromStr + Send> FromRequestParts<S> for Id<T> {
 
 /// `{app_id}/{record_type}/{record_id}`, percent-decoded.
 #[derive(Clone, Debug)]
-pub struct RecordPath {
-    pub app_id: AppId,
-    pub record_type: String,
-    pub record_id: String,
-}
+pub struct RecordPath(pub RecordKey);
 
 impl<S: Send + Sync> FromRequestParts<S> for RecordPath {
     type Rejection = Problem;
@@ -42,6 +38,6 @@ impl<S: Send + Sync> FromRequestParts<S> for RecordPath {
         if !is_key(&record_type) || !is_key(&record_id) {
             return Err(Problem::not_found());
         }
-        Ok(Self { app_id, record_type, record_id })
+        Ok(Self(RecordKey { app_id, record_type, record_id }))
     }
 }

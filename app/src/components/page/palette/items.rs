@@ -1,14 +1,12 @@
 //! What the palette offers: pages and actions for a role, and search results.
 
-use crate::{
-    calls::{find::SearchResults, session::Session},
-    ui::Glyph,
-};
+use crate::{calls::session::Session, ui::Glyph};
 use model::{
     found::{Found, FoundKind},
     id::IntegrationId,
     integration::IntegrationState,
     rules::permission::Permission,
+    views::find::SearchResults,
 };
 
 /// What choosing an item does.
@@ -145,8 +143,7 @@ fn thing(found: &Found) -> Item {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::calls::find::FoundIntegration;
-    use model::actor::Role;
+    use model::{actor::Role, views::find::FoundIntegration};
 
     fn reader(role: Role) -> Session {
         Session { name: "ada@example.test".to_owned(), role, lists_behind: None }

@@ -5,7 +5,7 @@ mod items;
 use self::items::{Command, Item, pages, search, things};
 use crate::{
     calls::{
-        find::{SearchResults, find},
+        find::find,
         integrations::{PauseIntegration, ResumeIntegration},
         session::Session,
     },
@@ -14,6 +14,7 @@ use crate::{
 };
 use leptos::{ev, html, prelude::*, task::spawn_local};
 use leptos_router::hooks::use_navigate;
+use model::views::find::SearchResults;
 
 /// The button in the navigation and its dialog. Without a script the button is a link to the search for records.
 #[component]

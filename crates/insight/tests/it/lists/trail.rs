@@ -1,8 +1,8 @@
 //! The trail of a record, a correlation or a key: every job, whichever table it is in.
 
 use crate::support::{World, by_id, end, given_up, retried, sent};
-use insight::store::trail::{self, RecordKey, TrailKeys};
-use model::{actor::Scope, id::JobId, page::PageRequest, trail::TrailJob};
+use insight::store::trail::{self, TrailKeys};
+use model::{actor::Scope, id::JobId, page::PageRequest, record::RecordKey, trail::TrailJob};
 use queue::store::jobs::{JobSpec, deduplication_id};
 use sqlx::PgPool;
 use std::time::Duration;

@@ -5,8 +5,7 @@
 //! and type that the counters know is probed: 7 µs each while the index is in memory, 80 when it comes from the disk (3,000 pairs: 27 ms, 320
 //! the first time). A query within one app probes only that app's pairs.
 
-use insight::store::trail::RecordKey;
-use model::{actor::Scope, app::App, id::AppId};
+use model::{actor::Scope, app::App, id::AppId, record::RecordKey};
 use sqlx::PgPool;
 use uuid::Uuid;
 
