@@ -1,4 +1,9 @@
 //! What the pages of the console show: composed by the service floor, rendered by the console.
 
+pub mod bulk;
 pub mod choices;
+pub mod dead_letters;
+pub mod failures;
 pub mod names;
+pub mod operations;
+pub mod resyncs;
