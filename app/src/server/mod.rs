@@ -13,6 +13,7 @@ pub mod masked;
 pub mod past;
 pub mod redirect;
 pub mod saved_views;
+pub mod steps;
 pub mod trimmed_snapshot;
 
 pub use context::ConsoleContext;

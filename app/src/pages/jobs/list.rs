@@ -11,8 +11,9 @@ use super::{
 };
 use crate::{
     calls::{
+        bulk::{Bulk, preview},
         error::CallError,
-        jobs::{Bulk, BulkPreview, JobList, list_jobs, preview},
+        jobs::{JobList, list_jobs},
         saved_views::list_views,
         session::Session,
     },
@@ -40,6 +41,7 @@ use model::{
     page::Order,
     rules::permission::Permission,
     saved_view::SavedView,
+    views::bulk::BulkPreview,
 };
 use std::{collections::BTreeMap, time::Duration};
 use uuid::Uuid;
