@@ -1,6 +1,7 @@
 //! Numbers, durations and moments as the console writes them: units apart, thousands grouped, times in UTC.
 
 use chrono::{DateTime, FixedOffset, SecondsFormat, TimeDelta, Utc};
+pub use model::moment::parse_local;
 
 /// `1,204`, and `−1,204` with the sign of the font's figures.
 pub fn count(n: i64) -> String {
@@ -171,14 +172,6 @@ pub fn full_with_utc(at: DateTime<Utc>, offset: FixedOffset) -> String {
     let local = at.with_timezone(&offset);
     let utc = if local.date_naive() == at.date_naive() { "%H:%M:%S UTC" } else { "%-d %b %H:%M:%S UTC" };
     format!("{} · {}", local.format("%Y-%m-%d %H:%M:%S %:z"), at.format(utc))
-}
-
-/// Reads the value of a `datetime-local` field as UTC: `2026-11-20T14:46`, with or without seconds.
-pub fn parse_local(text: &str) -> Option<DateTime<Utc>> {
-    ["%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"]
-        .into_iter()
-        .find_map(|form| chrono::NaiveDateTime::parse_from_str(text, form).ok())
-        .map(|at| at.and_utc())
 }
 
 /// Reads a time in an address: `2026-11-22T06:13Z`, or as a `datetime-local` field or RFC 3339 writes it.

@@ -1,17 +1,15 @@
-//! Jobs: the list, one job with its explanation, requeue, edit, cancel and bulk actions.
+//! Jobs: the list, one job with its explanation, requeue, edit, cancel.
 
 use super::{
     error::{CallError, FormRefused},
     json::Json,
 };
 use leptos::{prelude::*, server_fn::codec::GetUrl};
-use model::views::{job_list::JobList, job_page::JobPage, names::Names};
 use model::{
     id::JobId,
     job_columns::{JobColumn, JobColumns},
-    operation::{BulkAction, BulkSubject, DryRun},
+    views::{job_list::JobList, job_page::JobPage},
 };
-use serde::{Deserialize, Serialize};
 
 /// The jobs that the page's query string asks for.
 #[server(prefix = "/console", endpoint = "jobs", input = GetUrl, output = Json)]
@@ -123,56 +121,6 @@ pub async fn cancel_job(id: JobId, back: String) -> Result<(), FormRefused> {
         let actor = actor::allowed::<permission::SteerJobs>()?;
         let job = context::current()?.headgate.cancel_job(&actor, id).await?;
         Ok(Flash::of_cancel(job.status).into())
-    })
-    .await
-}
-
-/// What a bulk action would change, for its confirmation dialog.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct BulkPreview {
-    /// Counted exactly, at the call.
-    pub run: DryRun,
-    pub names: Names,
-}
-
-/// Counts what a bulk action would change.
-#[server(prefix = "/console", endpoint = "preview", input = GetUrl, output = Json)]
-pub async fn preview(
-    subject: BulkSubject,
-    action: BulkAction,
-    query: String,
-) -> Result<BulkPreview, CallError> {
-    use crate::server::{actor, bulk};
-    bulk::preview(&actor::with(bulk::permission(action))?, subject, action, &query).await
-}
-
-/// Options of a bulk action as they were typed; an empty field is none.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct BulkOptions {
-    /// For the audit log.
-    pub reason: String,
-    pub rate_per_second: String,
-    /// How long the action can be withdrawn before it begins.
-    pub hold_seconds: String,
-}
-
-/// Requeues, cancels or purges everything that the query string matches, or the selected rows.
-#[server(prefix = "/console", endpoint = "bulk", output = Json)]
-pub async fn bulk(
-    subject: BulkSubject,
-    action: BulkAction,
-    #[server(default)] ids: Vec<uuid::Uuid>,
-    #[server(default)] query: String,
-    #[server(default)] matched: Option<i64>,
-    #[server(default)] how: BulkOptions,
-    back: String,
-) -> Result<(), FormRefused> {
-    use crate::server::{actor, bulk, redirect};
-    let choice = bulk::BulkForm { ids, query, matched, how };
-    redirect::answer(&back, async {
-        let actor = actor::with(bulk::permission(action))?;
-        bulk::run(&actor, subject, action, choice).await
     })
     .await
 }

@@ -4,6 +4,7 @@
 //! notice, so that they work without a script; the notice of a refused one says why ([`error::FormRefused`]).
 
 pub mod audit;
+pub mod bulk;
 pub mod dead_letters;
 pub mod error;
 pub mod failures;

@@ -11,12 +11,10 @@ use serde::{Deserialize, Serialize};
 /// The views that the reader may see, pinned ones first.
 #[server(prefix = "/console", endpoint = "saved-views", input = GetUrl, output = Json)]
 pub async fn list_views() -> Result<Vec<SavedView>, CallError> {
-    use crate::server::{actor, context, saved_views};
+    use crate::server::{actor, context};
     use service::permission;
     let actor = actor::allowed::<permission::OpenConsole>()?;
-    let cx = context::current()?;
-    let views = insight::store::saved_views::list(&cx.pool, actor.user_id()).await?;
-    Ok(saved_views::shown(&cx.delivery, &actor, views).await?)
+    Ok(context::current()?.headgate.saved_views(&actor).await?)
 }
 
 /// The form of a view as it was sent: an empty threshold is none, a missing checkbox is off.

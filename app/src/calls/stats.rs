@@ -133,21 +133,19 @@ pub async fn load_overview(window: Window, at: Option<DateTime<Utc>>) -> Result<
 pub async fn load_charts(window: Window) -> Result<Charts, CallError> {
     use crate::server::{actor, context};
     use access::activity::{self, Span};
-    use insight::store::{saved_views, stats};
+    use insight::store::stats;
     use model::{page::PageRequest, rules::permission::Permission};
     use queue::store::workers;
     use service::permission;
     let actor = actor::allowed::<permission::OpenConsole>()?;
     let cx = context::current()?;
     let newest = PageRequest { limit: ACTIVITY, after: None };
-    let alerts = saved_views::alerting(&cx.pool, actor.user_id()).await?;
-    let alerts = crate::server::saved_views::shown(&cx.delivery, &actor, alerts).await?;
     let may_know_workers = model::rules::permission::is_allowed(actor.role, Permission::ReadDeployment);
     Ok(Charts {
         throughput: stats::throughput(&cx.pool, actor.scope(), None, window).await?,
         levels: stats::minutes::levels(&cx.pool, window, None).await?,
         activity: activity::list(&cx.pool, actor.scope(), Span::default(), newest).await?.items,
-        alerts: alerts.into_iter().filter(|view| view.alerting_since.is_some()).collect(),
+        alerts: cx.headgate.alerting_views(&actor).await?,
         workers: if may_know_workers { Some(workers::list(&cx.pool).await?) } else { None },
     })
 }

@@ -1,7 +1,7 @@
 //! Re-syncs: their progress, and when they will be done.
 
 use crate::{
-    calls::resyncs::{ResyncList, SteerResync, list_resyncs},
+    calls::resyncs::{SteerResync, list_resyncs},
     components::{Confirm, IntegrationLink, LiveBadge, Loaded, PageHead, ResyncBadge, ResyncProgress},
     format,
     state::{clock, page_url, page_url::PageUrl, refresh, revision},
@@ -12,7 +12,7 @@ use crate::{
 };
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
-use model::views::names::Names;
+use model::views::{names::Names, resyncs::ResyncList};
 use model::{
     id::ResyncId,
     resync::{Resync, ResyncMode, ResyncState, ResyncStep},

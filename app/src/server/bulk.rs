@@ -1,26 +1,19 @@
-//! Bulk actions on everything that a query string matches, or on the selected rows.
+//! The form of a bulk action: everything that a query string matches, or the selected rows.
 
-use super::context;
+use super::{actor, context};
 use crate::{
-    calls::{
-        error::CallError,
-        jobs::{BulkOptions, BulkPreview},
-    },
+    calls::{bulk::BulkOptions, error::CallError},
     components::{Flash, Outcome},
     state::{page_url::PageUrl, url_filters::ListQuery},
 };
 use chrono::Utc;
-use insight::store::operations::BulkStart;
-use model::{
-    actor::Actor,
-    filter::JobFilter,
-    operation::{BulkAction, BulkDone, BulkOutcome, BulkStarted, BulkSubject, DryRun, NewBulk},
-    rules::permission::Permission,
-};
+use model::operation::{BulkAction, BulkDone, BulkOutcome, BulkStarted, BulkSubject, NewBulk};
+use service::permission;
 use uuid::Uuid;
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct BulkForm {
+    pub action: BulkAction,
     /// Rows selected in the form itself.
     pub ids: Vec<Uuid>,
     /// The query string of the confirmation dialog, with selected rows or a filter.
@@ -30,51 +23,27 @@ pub struct BulkForm {
     pub how: BulkOptions,
 }
 
-pub fn permission(action: BulkAction) -> Permission {
-    match action {
-        BulkAction::Purge => Permission::Purge,
-        BulkAction::Delete => Permission::Configure,
-        BulkAction::Requeue | BulkAction::Cancel | BulkAction::Undo => Permission::SteerJobs,
-    }
+/// What the query string of a confirmation dialog asks for.
+pub fn asked(action: BulkAction, query: &str) -> Result<NewBulk, CallError> {
+    wanted(action, Vec::new(), query)?.ok_or_else(|| CallError::Invalid("Nothing is selected.".to_owned()))
 }
 
-/// Counts exactly what the action would change, by integration.
-pub async fn preview(
-    actor: &Actor,
-    subject: BulkSubject,
-    action: BulkAction,
-    query: &str,
-) -> Result<BulkPreview, CallError> {
-    let wanted = wanted(action, Vec::new(), query)?.ok_or_else(nothing)?;
-    let run = dry_run(actor, subject, wanted).await?;
-    let touched = run.breakdown.iter().map(|part| part.integration_id);
-    let names = context::current()?.names(actor.scope(), touched, &JobFilter::default()).await?;
-    Ok(BulkPreview { run, names })
-}
-
-/// Runs the action, unless more jobs match by now than the dialog showed.
-pub async fn run(
-    actor: &Actor,
-    subject: BulkSubject,
-    action: BulkAction,
-    choice: BulkForm,
-) -> Result<Outcome, CallError> {
-    let Some(mut wanted) = wanted(action, choice.ids, &choice.query)? else {
-        return Ok(Flash::NothingSelected.into());
-    };
-    wanted.rate_per_second = number(&choice.how.rate_per_second, "/rate_per_second")?;
-    wanted.hold_seconds = number(&choice.how.hold_seconds, "/hold_seconds")?;
-    wanted.reason = Some(choice.how.reason.trim().to_owned()).filter(|reason| !reason.is_empty());
+/// Runs the action, unless more match by now than the dialog showed.
+pub async fn run(subject: BulkSubject, form: BulkForm) -> Result<Outcome, CallError> {
+    let actor = actor::allowed::<permission::SteerJobs>()?;
+    let (action, matched) = (form.action, form.matched);
+    let Some(wanted) = read(form)? else { return Ok(Flash::NothingSelected.into()) };
     let has_hold = wanted.hold_seconds != Some(0);
-    if let Some(named) = choice.matched {
-        let now = dry_run(actor, subject, wanted.clone()).await?;
-        if now.matched > named {
-            return Ok(Flash::CountChanged.into());
-        }
+    let headgate = context::current()?.headgate;
+    match headgate.confirmed_bulk(&actor, subject, wanted, matched).await? {
+        Some(outcome) => notice(action, outcome, has_hold),
+        None => Ok(Flash::CountChanged.into()),
     }
-    let cx = context::current()?;
-    Ok(match cx.headgate.bulk(actor, subject, wanted).await? {
-        BulkStart::Outcome(BulkOutcome::Done(BulkDone { changed, skipped, operation_id, .. })) => {
+}
+
+fn notice(action: BulkAction, outcome: BulkOutcome, has_hold: bool) -> Result<Outcome, CallError> {
+    Ok(match outcome {
+        BulkOutcome::Done(BulkDone { changed, skipped, operation_id, .. }) => {
             let flash = match action {
                 BulkAction::Requeue => Flash::Requeued,
                 BulkAction::Cancel => Flash::Cancelled,
@@ -84,22 +53,25 @@ pub async fn run(
             };
             Outcome { flash, n: changed, skipped, operation: operation_id }
         }
-        BulkStart::Outcome(BulkOutcome::Started(BulkStarted { matched, operation_id })) => Outcome {
+        BulkOutcome::Started(BulkStarted { matched, operation_id }) => Outcome {
             flash: if has_hold { Flash::Held } else { Flash::Started },
             n: matched,
             skipped: 0,
             operation: Some(operation_id),
         },
-        BulkStart::DryRun(_) => return Err(CallError::Broken),
     })
 }
 
-async fn dry_run(actor: &Actor, subject: BulkSubject, wanted: NewBulk) -> Result<DryRun, CallError> {
-    let headgate = context::current()?.headgate;
-    match headgate.bulk(actor, subject, NewBulk { dry_run: true, ..wanted }).await? {
-        BulkStart::DryRun(run) => Ok(run),
-        BulkStart::Outcome(_) => Err(CallError::Broken),
-    }
+/// None: the form was sent with neither a filter nor selected rows.
+fn read(form: BulkForm) -> Result<Option<NewBulk>, CallError> {
+    let BulkForm { action, ids, query, how, .. } = form;
+    let Some(wanted) = wanted(action, ids, &query)? else { return Ok(None) };
+    Ok(Some(NewBulk {
+        rate_per_second: number(&how.rate_per_second, "/rate_per_second")?,
+        hold_seconds: number(&how.hold_seconds, "/hold_seconds")?,
+        reason: Some(how.reason.trim().to_owned()).filter(|reason| !reason.is_empty()),
+        ..wanted
+    }))
 }
 
 fn number(typed: &str, field: &str) -> Result<Option<i32>, CallError> {
@@ -109,10 +81,6 @@ fn number(typed: &str, field: &str) -> Result<Option<i32>, CallError> {
             typed.parse().map(Some).map_err(|_| CallError::Invalid(format!("{field}: must be a number")))
         }
     }
-}
-
-fn nothing() -> CallError {
-    CallError::Invalid("Nothing is selected.".to_owned())
 }
 
 /// Selected rows take precedence over the filter. None: the form was sent with neither.

@@ -11,6 +11,7 @@ pub mod limit_list;
 pub mod past;
 pub mod redirect;
 pub mod saved_views;
+pub mod steps;
 pub mod trimmed_snapshot;
 
 pub use context::ConsoleContext;

@@ -10,22 +10,15 @@ use crate::{
     state::{
         drawn,
         form_draft::{Draft, DraftFault},
-        saved_query::SavedQuery,
-        url_filters::ListQuery,
     },
 };
-use chrono::Utc;
-use delivery::{Delivery, DeliveryError};
 use model::{
-    actor::{Actor, Scope},
     etag::IfMatch,
     id::SavedViewId,
     patch::Change,
     problem::Faults,
-    rules::permission::{Permission, is_allowed},
-    saved_view::{NewSavedView, SavedView, SavedViewChanges},
+    saved_view::{NewSavedView, SavedViewChanges},
 };
-use queue::QueueError;
 use service::{ServiceError, permission};
 
 type FormResult = Result<Outcome, Refused>;
@@ -49,9 +42,9 @@ impl From<Faults> for Refused {
 
 impl From<ServiceError> for Refused {
     fn from(error: ServiceError) -> Self {
-        match error {
-            ServiceError::Delivery(DeliveryError::Queue(QueueError::Invalid(faults))) => Self::Faults(faults),
-            error => Self::Call(error.into()),
+        match error.into_faults() {
+            Ok(faults) => Self::Faults(faults),
+            Err(error) => Self::Call(error.into()),
         }
     }
 }
@@ -59,15 +52,14 @@ impl From<ServiceError> for Refused {
 pub async fn save(form: ViewForm, query: &str, back: &str) -> Result<(), FormRefused> {
     let made = async {
         let actor = actor::allowed::<permission::SaveViews>()?;
-        let query = SavedQuery::parse(query, Utc::now())?;
         let new = NewSavedView {
             name: form.name.trim().to_owned(),
-            query: query.text,
+            query: query.to_owned(),
             is_shared: is_checked(&form.shared),
             is_pinned: is_checked(&form.pinned),
             alert_at: number(&form.alert_at)?,
         };
-        context::current()?.headgate.save_view(&actor, &new, &query.filter).await?;
+        context::current()?.headgate.save_view(&actor, new).await?;
         Ok(Flash::ViewSaved.into())
     }
     .await;
@@ -99,7 +91,7 @@ pub async fn change(
             alert_at: number(&form.alert_at)?.map_or(Change::Clear, Change::Set),
             if_match: IfMatch::from_form(shown.etag),
         };
-        context::current()?.headgate.change_view(&actor, id, &changes, None).await?;
+        context::current()?.headgate.change_view(&actor, id, changes).await?;
         Ok(Flash::ViewChanged.into())
     }
     .await;
@@ -111,37 +103,11 @@ pub async fn pin(id: SavedViewId, is_pinned: bool, back: &str) -> Result<(), For
     let made = async {
         let actor = actor::allowed::<permission::SaveViews>()?;
         let changes = SavedViewChanges { is_pinned: Some(is_pinned), ..SavedViewChanges::default() };
-        context::current()?.headgate.change_view(&actor, id, &changes, None).await?;
+        context::current()?.headgate.change_view(&actor, id, changes).await?;
         Ok(if is_pinned { Flash::ViewPinned } else { Flash::ViewUnpinned }.into())
     }
     .await;
     answer(back, made, &[]).await
-}
-
-/// Views as the actor may read them: without counts where a filter asks for a payload value that was marked as secret after the
-/// view was saved.
-///
-/// # Errors
-/// When the masks cannot be read: then nothing is shown.
-pub async fn shown(
-    delivery: &Delivery,
-    actor: &Actor,
-    mut views: Vec<SavedView>,
-) -> Result<Vec<SavedView>, DeliveryError> {
-    if is_allowed(actor.role, Permission::ReadUnmasked) {
-        return Ok(views);
-    }
-    for view in &mut views {
-        let Ok(ListQuery { filter, .. }) = ListQuery::parse(&view.query) else { continue };
-        if filter.payload.is_none() {
-            continue;
-        }
-        let (_, hidden) = delivery.restrict_to_visible(Scope::AllApps, &filter).await?;
-        if !hidden.is_empty() {
-            (view.count, view.alerting_since) = (None, None);
-        }
-    }
-    Ok(views)
 }
 
 async fn answer(back: &str, made: FormResult, typed: &[(&str, &str)]) -> Result<(), FormRefused> {

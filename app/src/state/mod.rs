@@ -21,7 +21,6 @@ pub mod page_url;
 pub mod payload_draft;
 pub mod refresh;
 pub mod revision;
-pub mod saved_query;
 pub mod selection;
 pub mod sign_in_url;
 pub mod theme;

@@ -1,45 +1,16 @@
 //! Filters of a list in the URL, parsed and printed in one place, for the server and the browser.
 
 use super::page_url::PageUrl;
-use crate::format;
+pub use model::list_query::BadQuery;
 use model::{
     dead_letter::BinPageRequest,
     dead_letter_grid::{BadRank, Rank},
-    filter::{self, JobFilter},
-    page::{Order, PageError, PageRequest},
+    filter::JobFilter,
+    list_query,
+    page::{Order, PageRequest},
 };
 use serde::de::DeserializeOwned;
 use std::str::FromStr;
-
-/// The parameters of the filter; all others belong to the page.
-const FIELDS: [&str; 23] = [
-    "status",
-    "attempt",
-    "attempt_min",
-    "attempt_max",
-    "app_id",
-    "integration_id",
-    "job_type",
-    "correlation_id",
-    "batch_id",
-    "record_type",
-    "record_id",
-    "error",
-    "q",
-    "created_after",
-    "created_before",
-    "min_age",
-    "max_age",
-    "finished_after",
-    "finished_before",
-    "response_status",
-    "worker_id",
-    "payload",
-    "fingerprint",
-];
-
-/// Prefix of the parameters that filter by a value of the payload at a path.
-const PAYLOAD: &str = "payload.";
 
 /// Filter and page of a list of jobs or dead letters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -49,68 +20,34 @@ pub struct ListQuery {
     pub order: Order,
 }
 
-/// Why an address cannot be read.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("One of its filters is not understood: {0}.")]
-pub struct BadQuery(String);
-
 impl ListQuery {
     /// Reads a query string; other parameters are ignored.
     pub fn parse(query: &str) -> Result<Self, BadQuery> {
-        let mut given = filter::gather(active(&PageUrl::parse(&format!("/?{query}"))));
-        // A `datetime-local` field has no zone: the console's is UTC.
-        for (_, value) in
-            given.iter_mut().filter(|(name, _)| name.ends_with("_after") || name.ends_with("_before"))
-        {
-            if let Some(at) = format::parse_local(value) {
-                *value = format::rfc3339(at);
-            }
-        }
-        let filter = from_pairs(given)?;
-        let page = page(query)?;
-        let order = order(&PageUrl::parse(&format!("/?{query}")))?;
-        Ok(Self { filter, page, order })
+        let pairs = list_query::pairs(query);
+        Ok(Self {
+            filter: list_query::filter(&pairs)?,
+            page: list_query::page(&pairs, PageRequest::parse)?,
+            order: list_query::order(&pairs)?,
+        })
     }
 }
 
 /// Deserialises the named parameters of an address; empty ones are absent.
 pub fn read<T: DeserializeOwned>(url: &PageUrl, names: &[&str]) -> Result<T, BadQuery> {
     let given = |name: &&str| url.get(name).map(|value| ((*name).to_owned(), value.to_owned()));
-    from_pairs(names.iter().filter_map(given).collect())
-}
-
-fn from_pairs<T: DeserializeOwned>(fields: Vec<(String, String)>) -> Result<T, BadQuery> {
-    // A text of Postgres cannot contain NUL.
-    if let Some((name, _)) = fields.iter().find(|(_, value)| value.contains('\0')) {
-        return Err(BadQuery(format!("{name} contains a NUL character")));
-    }
-    let text = serde_html_form::to_string(fields).map_err(|error| BadQuery(error.to_string()))?;
-    serde_html_form::from_str(&text).map_err(|error| BadQuery(error.to_string()))
+    list_query::read(names.iter().filter_map(given).collect())
 }
 
 pub fn page(query: &str) -> Result<PageRequest, BadQuery> {
-    page_by(query, PageRequest::parse)
+    list_query::page(&list_query::pairs(query), PageRequest::parse)
 }
 
 pub fn bin_page(query: &str) -> Result<BinPageRequest, BadQuery> {
-    page_by(query, BinPageRequest::parse)
-}
-
-fn page_by<P>(
-    query: &str,
-    parse: impl Fn(Option<i64>, Option<&str>) -> Result<P, PageError>,
-) -> Result<P, BadQuery> {
-    let url = PageUrl::parse(&format!("/?{query}"));
-    let limit = url.get("limit").map(str::parse).transpose().map_err(|_| BadQuery("limit".to_owned()))?;
-    parse(limit, url.get("cursor")).map_err(|error| BadQuery(error.to_string()))
+    list_query::page(&list_query::pairs(query), BinPageRequest::parse)
 }
 
 pub fn order(url: &PageUrl) -> Result<Order, BadQuery> {
-    match url.get("sort") {
-        None | Some("newest") => Ok(Order::Newest),
-        Some("oldest") => Ok(Order::Oldest),
-        Some(_) => Err(BadQuery("sort must be newest or oldest".to_owned())),
-    }
+    list_query::order(url.pairs())
 }
 
 /// The cursor of a list that is ordered by a number.
@@ -120,10 +57,7 @@ pub fn rank<T: FromStr>(url: &PageUrl, name: &str) -> Result<Option<Rank<T>>, Ba
 
 /// The filter parameters of an address.
 pub fn active(url: &PageUrl) -> Vec<(String, String)> {
-    let named =
-        FIELDS.iter().filter_map(|name| url.get(name).map(|value| ((*name).to_owned(), value.to_owned())));
-    let by_path = url.pairs().iter().filter(|(name, value)| name.starts_with(PAYLOAD) && !value.is_empty());
-    named.chain(by_path.cloned()).collect()
+    list_query::filters(url.pairs())
 }
 
 /// The address without filters.

@@ -303,6 +303,28 @@ pub struct SnoozeFailure {
     pub until: DateTime<Utc>,
 }
 
+/// A change of a group's marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailureStep {
+    /// Snoozed until then.
+    Snooze(DateTime<Utc>),
+    /// Fixed: the next failure opens it again.
+    Fix,
+    /// Neither snoozed nor fixed.
+    Reopen,
+}
+
+impl FailureStep {
+    /// # Errors
+    /// Snoozed until a time that is not within the next 90 days.
+    pub fn check(self, now: DateTime<Utc>) -> Result<(), Faults> {
+        match self {
+            Self::Snooze(until) => SnoozeFailure { until }.check(now),
+            Self::Fix | Self::Reopen => Ok(()),
+        }
+    }
+}
+
 const MAX_SNOOZE: TimeDelta = TimeDelta::days(90);
 
 impl SnoozeFailure {

@@ -21,6 +21,15 @@ fn read(text: &str) -> Option<DateTime<Utc>> {
     (0..=9_999).contains(&at.year()).then_some(at)
 }
 
+/// Reads the value of a `datetime-local` field as UTC: `2026-11-20T14:46`, with or without seconds.
+#[must_use]
+pub fn parse_local(text: &str) -> Option<DateTime<Utc>> {
+    ["%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"]
+        .into_iter()
+        .find_map(|form| chrono::NaiveDateTime::parse_from_str(text, form).ok())
+        .map(|at| at.and_utc())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

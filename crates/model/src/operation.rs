@@ -208,6 +208,15 @@ pub struct DryRunPart {
     pub count: i64,
 }
 
+/// Result of a call for a bulk action.
+#[derive(Clone, Debug, PartialEq)]
+pub enum BulkStart {
+    /// Nothing was touched: what would be.
+    DryRun(DryRun),
+    /// The operation is done or begun.
+    Outcome(BulkOutcome),
+}
+
 /// Result of starting a bulk action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BulkOutcome {

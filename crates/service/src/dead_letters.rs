@@ -1,17 +1,34 @@
-//! Single dead letters: requeue, purge, restore.
+//! Single dead letters: read, requeue, purge, restore.
 
-use crate::{Headgate, ServiceError};
+use crate::{Allowed, Headgate, ServiceError, permission};
 use access::audit::Entry;
-use model::{actor::Actor, dead_letter::DeadLetter, id::DeadLetterId, job::Job};
+use model::{dead_letter::DeadLetter, id::DeadLetterId, job::Job};
 use queue::store::dead_letters;
 use serde_json::json;
 
 impl Headgate {
+    /// A dead letter with its failure history.
+    ///
+    /// # Errors
+    /// No such dead letter.
+    pub async fn dead_letter(
+        &self,
+        actor: &Allowed<permission::Read>,
+        id: DeadLetterId,
+    ) -> Result<DeadLetter, ServiceError> {
+        let letter = insight::store::dead_letters::get(self.pool(), actor.scope(), id).await?;
+        self.shown(actor, letter).await
+    }
+
     /// Puts its job back into the queue, with the same id and all its attempts.
     ///
     /// # Errors
     /// No such dead letter.
-    pub async fn requeue_dead_letter(&self, actor: &Actor, id: DeadLetterId) -> Result<Job, ServiceError> {
+    pub async fn requeue_dead_letter(
+        &self,
+        actor: &Allowed<permission::SteerJobs>,
+        id: DeadLetterId,
+    ) -> Result<Job, ServiceError> {
         let job = self
             .change(actor, async |mut tx| {
                 let job = dead_letters::requeue(&mut tx, actor.scope(), id).await?;
@@ -20,14 +37,18 @@ impl Headgate {
             })
             .await?;
         self.delivery.wake();
-        Ok(job)
+        self.shown(actor, job).await
     }
 
     /// Moves it to the bin, where it is deleted after 24 hours.
     ///
     /// # Errors
     /// No such dead letter.
-    pub async fn purge_dead_letter(&self, actor: &Actor, id: DeadLetterId) -> Result<(), ServiceError> {
+    pub async fn purge_dead_letter(
+        &self,
+        actor: &Allowed<permission::Purge>,
+        id: DeadLetterId,
+    ) -> Result<(), ServiceError> {
         let before = insight::store::dead_letters::get(self.pool(), actor.scope(), id).await?;
         let kept = json!({"job_id": before.job_id, "error_message": before.error_message});
         self.change(actor, async |mut tx| {
@@ -43,7 +64,7 @@ impl Headgate {
     /// Not in the bin, or its integration is deleted.
     pub async fn restore_dead_letter(
         &self,
-        actor: &Actor,
+        actor: &Allowed<permission::SteerJobs>,
         id: DeadLetterId,
     ) -> Result<DeadLetter, ServiceError> {
         self.change(actor, async |mut tx| {
@@ -51,6 +72,7 @@ impl Headgate {
             Ok((tx, (), Entry::new("dead_letter.restore").about(id).of_app(actor.app_id)))
         })
         .await?;
-        Ok(insight::store::dead_letters::get(self.pool(), actor.scope(), id).await?)
+        let letter = insight::store::dead_letters::get(self.pool(), actor.scope(), id).await?;
+        self.shown(actor, letter).await
     }
 }

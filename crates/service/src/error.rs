@@ -23,6 +23,22 @@ impl ServiceError {
         Self::NotAllowed("Your role does not allow what this would do.".to_owned())
     }
 
+    /// The faults of refused input; any other error as it is.
+    ///
+    /// # Errors
+    /// The other error.
+    pub fn into_faults(self) -> Result<Faults, Self> {
+        match self {
+            Self::Delivery(
+                DeliveryError::Invalid(faults) | DeliveryError::Queue(QueueError::Invalid(faults)),
+            )
+            | Self::Access(AccessError::Invalid(faults) | AccessError::Store(QueueError::Invalid(faults))) => {
+                Ok(faults)
+            }
+            other => Err(other),
+        }
+    }
+
     /// Whether the database aborted this in favour of another transaction: a retry may succeed at once.
     #[must_use]
     pub fn lost_a_race(&self) -> bool {

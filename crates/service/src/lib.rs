@@ -12,7 +12,10 @@
 
 mod allowed;
 mod apps;
+mod bulk;
 mod change;
+mod dead_letter_export;
+mod dead_letter_lists;
 mod dead_letters;
 mod error;
 mod events;
@@ -37,6 +40,7 @@ mod undo;
 mod workers;
 
 pub use allowed::{Allowed, Needs, permission};
+pub use dead_letter_export::DeadLetterExport;
 pub use error::ServiceError;
 pub use headgate::{Headgate, Parts};
 pub use parts::{Pages, read_in_parts};

@@ -1,54 +1,66 @@
-//! Bulk actions on jobs and dead letters, and their operations.
+//! Operations, which bulk actions and deletions start: what they do, and their control.
 
-use crate::{Headgate, ServiceError};
+use crate::{Allowed, Headgate, ServiceError, permission};
 use access::audit::Entry;
-use insight::store::operations::{self, BulkStart};
+use chrono::Utc;
+use insight::store::operations;
 use model::{
-    actor::Actor,
+    filter::JobFilter,
     id::OperationId,
-    operation::{BulkAction, BulkSubject, NewBulk, Operation, OperationStep},
+    operation::{Operation, OperationStep},
+    page::{Page, PageRequest},
+    views::operations::{OperationList, OperationPage},
 };
 use serde_json::json;
 
 impl Headgate {
-    /// Counts, runs or starts a bulk action within the actor's scope.
+    /// Operations, newest first.
+    pub async fn operations(
+        &self,
+        actor: &Allowed<permission::Read>,
+        page: PageRequest,
+    ) -> Result<Page<Operation>, ServiceError> {
+        self.shown(actor, operations::list(&self.lists, actor.scope(), page).await?).await
+    }
+
+    /// The console's page of operations.
+    pub async fn operation_list(
+        &self,
+        actor: &Allowed<permission::OpenConsole>,
+        page: PageRequest,
+    ) -> Result<OperationList, ServiceError> {
+        let page = self.operations(&actor.also()?, page).await?;
+        let named = page.items.iter().filter_map(|operation| operation.filter.integration_id);
+        let names = self.names(actor.scope(), named, &JobFilter::default()).await?;
+        Ok(OperationList { page, names, as_of: Utc::now() })
+    }
+
+    /// An operation and its progress.
     ///
     /// # Errors
-    /// Faults by field.
-    pub async fn bulk(
+    /// No such operation.
+    pub async fn operation(
         &self,
-        actor: &Actor,
-        subject: BulkSubject,
-        mut new: NewBulk,
-    ) -> Result<BulkStart, ServiceError> {
-        let action = match (subject, new.action) {
-            (BulkSubject::Jobs, BulkAction::Requeue) => "job.bulk_requeue",
-            (BulkSubject::Jobs, _) => "job.bulk_cancel",
-            (_, BulkAction::Purge) => "dead_letter.bulk_purge",
-            _ => "dead_letter.bulk_requeue",
-        };
-        let is_dry = new.dry_run;
-        let before = serde_json::to_value(&new).ok();
-        if let Some(filter) = &mut new.filter {
-            *filter = self.delivery.filter_for(actor, filter, "/filter/payload/").await?;
-        }
-        let asked = operations::prepare(self.pool(), actor, subject, new).await?;
-        if is_dry {
-            return Ok(BulkStart::DryRun(asked.dry_run(self.pool()).await?));
-        }
-        let id = self
-            .change(actor, async |mut tx| {
-                let id = asked.store(&mut tx).await?;
-                let mut entry = Entry::new(action).of_app(actor.app_id);
-                entry.before.clone_from(&before);
-                entry.after = Some(json!({"operation_id": id, "matched": asked.matched()}));
-                entry.object_id = id.map(|id| id.to_string());
-                Ok((tx, id, entry))
-            })
-            .await?;
-        let outcome = operations::outcome(self.pool(), actor, &asked, id).await?;
-        self.delivery.wake();
-        Ok(BulkStart::Outcome(outcome))
+        actor: &Allowed<permission::Read>,
+        id: OperationId,
+    ) -> Result<Operation, ServiceError> {
+        self.shown(actor, operations::get(self.pool(), actor.scope(), id).await?).await
+    }
+
+    /// The console's page of an operation.
+    ///
+    /// # Errors
+    /// No such operation.
+    pub async fn operation_page(
+        &self,
+        actor: &Allowed<permission::OpenConsole>,
+        id: OperationId,
+    ) -> Result<OperationPage, ServiceError> {
+        let as_of = queue::store::clock::now(&self.lists).await?;
+        let operation = self.operation(&actor.also()?, id).await?;
+        let counted = operation.breakdown.iter().map(|part| part.integration_id);
+        let names = self.names(actor.scope(), counted, &operation.filter).await?;
+        Ok(OperationPage { operation, names, as_of })
     }
 
     /// Pauses, resumes, aborts or undoes an operation.
@@ -57,7 +69,7 @@ impl Headgate {
     /// No such operation; its state does not allow it.
     pub async fn steer_operation(
         &self,
-        actor: &Actor,
+        actor: &Allowed<permission::SteerJobs>,
         id: OperationId,
         step: OperationStep,
     ) -> Result<Operation, ServiceError> {
@@ -81,6 +93,6 @@ impl Headgate {
             })
             .await?;
         self.delivery.wake();
-        Ok(operation)
+        self.shown(actor, operation).await
     }
 }

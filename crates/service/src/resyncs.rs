@@ -1,21 +1,60 @@
-//! Re-syncs: start, pause, resume, cancel.
+//! Re-syncs: read, start, pause, resume, cancel.
 
-use crate::{Headgate, ServiceError};
+use crate::{Allowed, Headgate, ServiceError, permission};
 use access::audit::Entry;
+use chrono::Utc;
 use model::{
-    actor::Actor,
+    filter::JobFilter,
     id::{IntegrationId, ResyncId},
+    page::{Page, PageRequest},
     resync::{NewResync, Resync, ResyncStarted, ResyncStep},
+    views::resyncs::ResyncList,
 };
 
 impl Headgate {
+    /// Re-syncs of all integrations or of one, newest first.
+    pub async fn resyncs(
+        &self,
+        actor: &Allowed<permission::Read>,
+        integration_id: Option<IntegrationId>,
+        page: PageRequest,
+    ) -> Result<Page<Resync>, ServiceError> {
+        let page = self.delivery_lists().resyncs(actor.scope(), integration_id, page).await?;
+        self.shown(actor, page).await
+    }
+
+    /// The console's page of re-syncs. The filter's integration narrows it; its app is named.
+    pub async fn resync_list(
+        &self,
+        actor: &Allowed<permission::OpenConsole>,
+        filter: &JobFilter,
+        page: PageRequest,
+    ) -> Result<ResyncList, ServiceError> {
+        let page = self.resyncs(&actor.also()?, filter.integration_id, page).await?;
+        let rows = page.items.iter().map(|resync| resync.integration_id);
+        let names = self.names(actor.scope(), rows, filter).await?;
+        Ok(ResyncList { page, names, as_of: Utc::now() })
+    }
+
+    /// A re-sync and its progress.
+    ///
+    /// # Errors
+    /// No such re-sync.
+    pub async fn resync(
+        &self,
+        actor: &Allowed<permission::Read>,
+        id: ResyncId,
+    ) -> Result<Resync, ServiceError> {
+        self.shown(actor, self.delivery.resync(actor.scope(), id).await?).await
+    }
+
     /// Sends an integration all its records again, or a part of them.
     ///
     /// # Errors
     /// No such integration; a re-sync of the same scope is running; it is too soon after the last one.
     pub async fn start_resync(
         &self,
-        actor: &Actor,
+        actor: &Allowed<permission::Resync>,
         id: IntegrationId,
         wanted: &NewResync,
     ) -> Result<ResyncStarted, ServiceError> {
@@ -39,7 +78,7 @@ impl Headgate {
     /// No such re-sync; its state does not allow it.
     pub async fn steer_resync(
         &self,
-        actor: &Actor,
+        actor: &Allowed<permission::Resync>,
         id: ResyncId,
         step: ResyncStep,
     ) -> Result<Resync, ServiceError> {
@@ -60,6 +99,6 @@ impl Headgate {
             })
             .await?;
         delivery.wake();
-        Ok(resync)
+        self.shown(actor, resync).await
     }
 }

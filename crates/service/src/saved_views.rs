@@ -1,7 +1,8 @@
 //! Saved views of the list of jobs.
 
-use crate::{Headgate, ServiceError};
+use crate::{Allowed, Headgate, ServiceError, permission};
 use access::audit::Entry;
+use chrono::Utc;
 use insight::store::saved_views;
 use model::{
     actor::{Actor, Scope},
@@ -9,37 +10,123 @@ use model::{
     filter::JobFilter,
     id::SavedViewId,
     problem::Faults,
+    rules::permission::{Permission, is_allowed},
+    saved_query::SavedQuery,
     saved_view::{NewSavedView, SavedView, SavedViewChanges},
 };
 use queue::QueueError;
 
 impl Headgate {
-    /// Saves a view; `filter` is its parsed query.
+    /// The views that the actor may see, pinned ones first.
+    pub async fn saved_views(
+        &self,
+        actor: &Allowed<permission::OpenConsole>,
+    ) -> Result<Vec<SavedView>, ServiceError> {
+        let mut views = saved_views::list(&self.lists, actor.user_id()).await?;
+        self.hide_counts(actor, &mut views).await?;
+        Ok(views)
+    }
+
+    /// Those of them that alert.
+    pub async fn alerting_views(
+        &self,
+        actor: &Allowed<permission::OpenConsole>,
+    ) -> Result<Vec<SavedView>, ServiceError> {
+        let mut views = saved_views::alerting(&self.lists, actor.user_id()).await?;
+        self.hide_counts(actor, &mut views).await?;
+        views.retain(|view| view.alerting_since.is_some());
+        Ok(views)
+    }
+
+    /// A view that the actor may see.
+    ///
+    /// # Errors
+    /// No such view.
+    pub async fn saved_view(
+        &self,
+        actor: &Allowed<permission::OpenConsole>,
+        id: SavedViewId,
+    ) -> Result<SavedView, ServiceError> {
+        let view = self.find_view(actor, id).await?;
+        self.with_visible_count(actor, view).await
+    }
+
+    async fn find_view(&self, actor: &Actor, id: SavedViewId) -> Result<SavedView, ServiceError> {
+        let mut conn = self.pool().acquire().await?;
+        Ok(saved_views::get(&mut conn, actor.user_id(), id).await?)
+    }
+
+    /// Saves a view.
     ///
     /// # Errors
     /// Faults by field.
     pub async fn save_view(
         &self,
-        actor: &Actor,
-        new: &NewSavedView,
-        filter: &JobFilter,
+        actor: &Allowed<permission::SaveViews>,
+        mut new: NewSavedView,
     ) -> Result<SavedView, ServiceError> {
-        new.check(actor).map_err(QueueError::from)?;
-        let filter = &self.checked(filter).await?;
+        let query = SavedQuery::parse(&new.query, Utc::now())?;
+        new.query = query.text;
+        new.check(actor)?;
+        let (new, filter) = (&new, &self.checked(&query.filter).await?);
         self.change(actor, async |mut tx| {
             let view = saved_views::insert(&mut tx, actor.user_id(), new, filter).await?;
-            let entry = Entry::new("saved_view.create").about(view.id).with(&shown(&view));
+            let entry = Entry::new("saved_view.create").about(view.id).with(&audited(&view));
             Ok((tx, view, entry))
         })
         .await
     }
 
     /// Changes a view that the actor can see. Pins are personal and leave no audit line; everything else may only be changed by the owner and, in
-    /// shared views, by operators. `filter` is given with a new query.
+    /// shared views, by operators.
     ///
     /// # Errors
     /// No such view; `NotAllowed`; faults by field.
     pub async fn change_view(
+        &self,
+        actor: &Allowed<permission::SaveViews>,
+        id: SavedViewId,
+        mut changes: SavedViewChanges,
+    ) -> Result<SavedView, ServiceError> {
+        let query = changes.query.as_deref().map(|query| SavedQuery::parse(query, Utc::now())).transpose()?;
+        let filter = query.map(|query| {
+            changes.query = Some(query.text);
+            query.filter
+        });
+        let view = self.find_view(actor, id).await?;
+        changes.check(actor)?;
+        let filter = match filter {
+            Some(filter) => Some(self.checked(&filter).await?),
+            None => None,
+        };
+        let view = if changes.is_pin_alone() {
+            changes.if_match.check(view.updated_at).map_err(QueueError::from)?;
+            self.pin_view(actor, id, changes.is_pinned).await?
+        } else if view.may_be_changed_by(actor.role) {
+            self.update_view(actor, id, &changes, filter.as_ref()).await?
+        } else {
+            return Err(ServiceError::beyond_role());
+        };
+        self.with_visible_count(actor, view).await
+    }
+
+    async fn pin_view(
+        &self,
+        actor: &Actor,
+        id: SavedViewId,
+        is_pinned: Option<bool>,
+    ) -> Result<SavedView, ServiceError> {
+        let viewer = actor.user_id();
+        let mut tx = self.pool().begin().await?;
+        if let Some((user, is_pinned)) = viewer.zip(is_pinned) {
+            saved_views::pin(&mut tx, user, id, is_pinned).await?;
+        }
+        let view = saved_views::get(&mut tx, viewer, id).await?;
+        tx.commit().await?;
+        Ok(view)
+    }
+
+    async fn update_view(
         &self,
         actor: &Actor,
         id: SavedViewId,
@@ -47,33 +134,13 @@ impl Headgate {
         filter: Option<&JobFilter>,
     ) -> Result<SavedView, ServiceError> {
         let viewer = actor.user_id();
-        let mut conn = self.pool().acquire().await?;
-        let view = saved_views::get(&mut conn, viewer, id).await?;
-        drop(conn);
-        changes.check(actor).map_err(QueueError::from)?;
-        let filter = match filter {
-            Some(filter) => Some(&self.checked(filter).await?),
-            None => None,
-        };
-        if changes.is_pin_alone() {
-            changes.if_match.check(view.updated_at).map_err(QueueError::from)?;
-            let mut tx = self.pool().begin().await?;
-            if let Some((user, is_pinned)) = viewer.zip(changes.is_pinned) {
-                saved_views::pin(&mut tx, user, id, is_pinned).await?;
-            }
-            let view = saved_views::get(&mut tx, viewer, id).await?;
-            tx.commit().await?;
-            return Ok(view);
-        }
-        if !view.may_be_changed_by(actor.role) {
-            return Err(ServiceError::beyond_role());
-        }
         self.change(actor, async |mut tx| {
             if let Some((user, is_pinned)) = viewer.zip(changes.is_pinned) {
                 saved_views::pin(&mut tx, user, id, is_pinned).await?;
             }
             let (before, after) = saved_views::change(&mut tx, viewer, id, changes, filter).await?;
-            let entry = Entry::new("saved_view.update").about(id).changed(&shown(&before), &shown(&after));
+            let entry =
+                Entry::new("saved_view.update").about(id).changed(&audited(&before), &audited(&after));
             Ok((tx, after, entry))
         })
         .await
@@ -86,8 +153,34 @@ impl Headgate {
         for path in hidden {
             faults.add("/query", format!("asks for payload.{path}, which is masked: a view cannot use it"));
         }
-        faults.into_result().map_err(QueueError::from)?;
+        faults.into_result()?;
         Ok(filter)
+    }
+
+    async fn with_visible_count(&self, actor: &Actor, view: SavedView) -> Result<SavedView, ServiceError> {
+        let mut views = [view];
+        self.hide_counts(actor, &mut views).await?;
+        let [view] = views;
+        Ok(view)
+    }
+
+    /// Removes the counts of views whose filter asks for a payload value that was masked after the view was saved, for readers who see it
+    /// masked. When the masks cannot be read, nothing is shown.
+    async fn hide_counts(&self, actor: &Actor, views: &mut [SavedView]) -> Result<(), ServiceError> {
+        if is_allowed(actor.role, Permission::ReadUnmasked) {
+            return Ok(());
+        }
+        for view in views {
+            let Ok(filter) = SavedQuery::filter_of(&view.query) else { continue };
+            if filter.payload.is_none() {
+                continue;
+            }
+            let (_, hidden) = self.delivery.restrict_to_visible(Scope::AllApps, &filter).await?;
+            if !hidden.is_empty() {
+                (view.count, view.alerting_since) = (None, None);
+            }
+        }
+        Ok(())
     }
 
     /// Deletes a view for all its users.
@@ -96,7 +189,7 @@ impl Headgate {
     /// No such view; `NotAllowed`; it was changed meanwhile.
     pub async fn delete_view(
         &self,
-        actor: &Actor,
+        actor: &Allowed<permission::SaveViews>,
         id: SavedViewId,
         if_match: &IfMatch,
     ) -> Result<(), ServiceError> {
@@ -108,7 +201,7 @@ impl Headgate {
             }
             if_match.check(view.updated_at).map_err(QueueError::from)?;
             saved_views::delete(&mut tx, &view).await?;
-            let entry = Entry::new("saved_view.delete").about(id).without(&shown(&view));
+            let entry = Entry::new("saved_view.delete").about(id).without(&audited(&view));
             Ok((tx, (), entry))
         })
         .await
@@ -116,7 +209,7 @@ impl Headgate {
 }
 
 /// What the audit log keeps of a view: its settings, not its count.
-fn shown(view: &SavedView) -> impl serde::Serialize {
+fn audited(view: &SavedView) -> impl serde::Serialize {
     serde_json::json!({
         "name": view.name,
         "query": view.query,

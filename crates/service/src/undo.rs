@@ -2,13 +2,12 @@
 
 use crate::{Allowed, Headgate, ServiceError};
 use access::{AccessError, Follows, api_keys, audit, origin::following, users};
-use insight::store::operations::BulkStart;
 use model::{
     actor::Actor,
     audit::AuditEntry,
     id::AuditEntryId,
     integration::Integration,
-    operation::{BulkDone, BulkOutcome},
+    operation::{BulkDone, BulkOutcome, BulkStart},
     rules::{
         permission::is_allowed,
         undo::{self, UndoAction},
@@ -73,20 +72,20 @@ impl Headgate {
             }
             UndoAction::StartResync(id, wanted) => {
                 let before = self.delivery.resync(actor.scope(), id).await?;
-                self.start_resync(actor, before.integration_id, &wanted).await?;
+                self.start_resync(&Allowed::check(actor)?, before.integration_id, &wanted).await?;
             }
             UndoAction::SteerResync(id, step) => {
-                self.steer_resync(actor, id, step).await?;
+                self.steer_resync(&Allowed::check(actor)?, id, step).await?;
             }
             UndoAction::RequeueJob(id) => {
                 let actor = Allowed::check(actor).map_err(|_| ServiceError::beyond_role())?;
                 self.requeue_job(&actor, id).await?;
             }
             UndoAction::RestoreDeadLetter(id) => {
-                self.restore_dead_letter(actor, id).await?;
+                self.restore_dead_letter(&Allowed::check(actor)?, id).await?;
             }
             UndoAction::Bulk(subject, new) => {
-                let start = self.bulk(actor, subject, *new).await?;
+                let start = self.bulk(&Allowed::check(actor)?, subject, *new).await?;
                 if let BulkStart::Outcome(BulkOutcome::Done(BulkDone { matched: 0, .. })) = start {
                     return Err(conflict(
                         "nothing-matches",
@@ -95,7 +94,7 @@ impl Headgate {
                 }
             }
             UndoAction::SteerOperation(id, step) => {
-                self.steer_operation(actor, id, step).await?;
+                self.steer_operation(&Allowed::check(actor)?, id, step).await?;
             }
         }
         Ok(())

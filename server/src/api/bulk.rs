@@ -1,18 +1,11 @@
-//! Bulk actions on jobs and on dead letters.
+//! Answers to bulk actions on jobs and on dead letters.
 
-use super::{masked::refuse_internal_fields, problem::Problem};
-use crate::state::AppState;
 use axum::{
     Json as Answer,
     http::StatusCode,
     response::{IntoResponse, Response},
 };
-use insight::store::operations::BulkStart;
-use model::{
-    actor::Actor,
-    operation::{BulkAction, BulkDone, BulkOutcome, BulkSubject, DryRun, NewBulk},
-    rules::permission::{Permission, is_allowed},
-};
+use model::operation::{BulkDone, BulkOutcome, BulkStart, DryRun};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -25,20 +18,6 @@ pub(super) enum Answered {
     DryRun(DryRun),
     /// Up to 100 jobs are done at once.
     Done(BulkDone),
-}
-
-pub(super) async fn start(
-    state: &AppState,
-    actor: &Actor,
-    subject: BulkSubject,
-    new: NewBulk,
-) -> Result<Response, Problem> {
-    new.check(subject)?;
-    new.filter.as_ref().map_or(Ok(()), |filter| refuse_internal_fields(filter, "/filter/"))?;
-    if new.action == BulkAction::Purge && !is_allowed(actor.role, Permission::Purge) {
-        return Err(Problem::forbidden(format!("The role {} may not purge.", actor.role)));
-    }
-    Ok(answer(state.headgate.bulk(actor, subject, new).await?))
 }
 
 pub(super) fn answer(start: BulkStart) -> Response {

@@ -3,7 +3,6 @@
 use super::{
     bulk,
     extract::{Can, Id, Json, ListQuery, NoFilter, PageParams, Purge, Read, SteerJobs},
-    masked::{permitted_dead_letter_filter, shown},
     problem::Problem,
 };
 use crate::state::AppState;
@@ -16,7 +15,7 @@ use model::{
     operation::{BulkStarted, BulkSubject, NewBulk},
     page::Page,
 };
-use service::read_in_parts;
+use service::Headgate;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 pub(super) fn router() -> OpenApiRouter<AppState> {
@@ -35,13 +34,10 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
     responses((status = 200, body = Page<DeadLetter>)))]
 async fn list_dead_letters(
     actor: Can<Read>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     query: ListQuery<JobFilter>,
 ) -> Result<Answer<Page<DeadLetter>>, Problem> {
-    let filter = permitted_dead_letter_filter(&state, &actor, &query.filter).await?;
-    let read = |page| insight::store::dead_letters::list(&state.console_pool, actor.scope(), &filter, page);
-    let page = read_in_parts(query.page, read).await?;
-    Ok(Answer(shown(&state, &actor, page).await?))
+    Ok(Answer(headgate.dead_letters(&actor, &query.filter, query.page).await?))
 }
 
 /// Groups dead letters by integration and normalised error, the largest groups first.
@@ -53,13 +49,10 @@ async fn list_dead_letters(
     responses((status = 200, body = Page<DeadLetterGroup>)))]
 async fn list_groups(
     actor: Can<Read>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     query: ListQuery<JobFilter, GroupPageRequest>,
 ) -> Result<Answer<Page<DeadLetterGroup>>, Problem> {
-    let filter = permitted_dead_letter_filter(&state, &actor, &query.filter).await?;
-    let page = insight::store::dead_letters::groups(&state.console_pool, actor.scope(), &filter, &query.page)
-        .await?;
-    Ok(Answer(shown(&state, &actor, page).await?))
+    Ok(Answer(headgate.dead_letter_groups(&actor, &query.filter, &query.page).await?))
 }
 
 /// Requeues or purges many dead letters: `ids`, or all that match a filter.
@@ -70,10 +63,10 @@ async fn list_groups(
     responses((status = 200, body = inline(bulk::Answered)), (status = 202, body = BulkStarted)))]
 async fn bulk_dead_letters(
     actor: Can<SteerJobs>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     Json(new): Json<NewBulk>,
 ) -> Result<Response, Problem> {
-    bulk::start(&state, &actor, BulkSubject::DeadLetters, new).await
+    Ok(bulk::answer(headgate.bulk(&actor, BulkSubject::DeadLetters, new).await?))
 }
 
 /// Lists the bin: what was purged in the last 24 hours, newest first. After that it is deleted for good. Secrets read `[masked]` as in the list.
@@ -81,12 +74,10 @@ async fn bulk_dead_letters(
     responses((status = 200, body = Page<BinnedLetter>)))]
 async fn list_bin(
     actor: Can<Read>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     query: ListQuery<NoFilter, BinPageRequest>,
 ) -> Result<Answer<Page<BinnedLetter>>, Problem> {
-    let read = |page| insight::store::dead_letters::binned(&state.console_pool, actor.scope(), page);
-    let page = read_in_parts(query.page, read).await?;
-    Ok(Answer(shown(&state, &actor, page).await?))
+    Ok(Answer(headgate.binned(&actor, query.page).await?))
 }
 
 /// Restores a purged dead letter from the bin; 404 when it is not in the bin, or its integration was deleted.
@@ -94,33 +85,30 @@ async fn list_bin(
     responses((status = 200, body = DeadLetter)))]
 async fn restore_dead_letter(
     actor: Can<SteerJobs>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     Id(id): Id<DeadLetterId>,
 ) -> Result<Answer<DeadLetter>, Problem> {
-    Ok(Answer(shown(&state, &actor, state.headgate.restore_dead_letter(&actor, id).await?).await?))
+    Ok(Answer(headgate.restore_dead_letter(&actor, id).await?))
 }
 
 /// Returns a dead letter.
 #[utoipa::path(get, path = "/dead-letters/{id}", tag = "Dead letters", responses((status = 200, body = DeadLetter)))]
 async fn get_dead_letter(
     actor: Can<Read>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     Id(id): Id<DeadLetterId>,
 ) -> Result<Answer<DeadLetter>, Problem> {
-    Ok(Answer(
-        shown(&state, &actor, insight::store::dead_letters::get(&state.pool, actor.scope(), id).await?)
-            .await?,
-    ))
+    Ok(Answer(headgate.dead_letter(&actor, id).await?))
 }
 
 /// Moves a dead letter to the bin, from which it can be restored for 24 hours.
 #[utoipa::path(delete, path = "/dead-letters/{id}", tag = "Dead letters", responses((status = 204)))]
 async fn purge_dead_letter(
     actor: Can<Purge>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     Id(id): Id<DeadLetterId>,
 ) -> Result<StatusCode, Problem> {
-    state.headgate.purge_dead_letter(&actor, id).await?;
+    headgate.purge_dead_letter(&actor, id).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -128,8 +116,8 @@ async fn purge_dead_letter(
 #[utoipa::path(post, path = "/dead-letters/{id}/requeue", tag = "Dead letters", responses((status = 200, body = Job)))]
 async fn requeue_dead_letter(
     actor: Can<SteerJobs>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     Id(id): Id<DeadLetterId>,
 ) -> Result<Answer<Job>, Problem> {
-    Ok(Answer(shown(&state, &actor, state.headgate.requeue_dead_letter(&actor, id).await?).await?))
+    Ok(Answer(headgate.requeue_dead_letter(&actor, id).await?))
 }

@@ -2,7 +2,6 @@
 
 use super::{
     extract::{Can, Query, Read},
-    masked::{permitted_dead_letter_filter, shown},
     problem::Problem,
 };
 use crate::{
@@ -16,12 +15,8 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use futures::stream;
-use model::{
-    actor::Actor,
-    dead_letter::DeadLetter,
-    filter::JobFilter,
-    page::{Page, PageRequest},
-};
+use model::{dead_letter::DeadLetter, filter::JobFilter};
+use service::{DeadLetterExport, Headgate};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 pub(super) fn router() -> OpenApiRouter<AppState> {
@@ -36,14 +31,11 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
     responses((status = 200, body = String, content_type = "text/csv")))]
 async fn export_dead_letters(
     actor: Can<Read>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     Query(filter): Query<JobFilter>,
 ) -> Result<Response, Problem> {
-    let filter = permitted_dead_letter_filter(&state, &actor, &filter).await?;
-    let source = Source { state, actor: Actor::clone(&actor), filter };
-    // The first page is read before the answer begins, so that a filter that is too wide is an error and not a broken file.
-    let first = source.page(PageRequest { limit: PORTION, after: None }).await?;
-    let rows = stream::try_unfold((source, Some((first, true))), next);
+    let export = headgate.export_dead_letters(&actor, &filter).await?;
+    let rows = stream::try_unfold((export, true), next);
     let headers = [
         (header::CONTENT_TYPE, "text/csv; charset=utf-8"),
         (header::CONTENT_DISPOSITION, "attachment; filename=\"dead-letters.csv\""),
@@ -51,38 +43,14 @@ async fn export_dead_letters(
     Ok((headers, Body::from_stream(rows)).into_response())
 }
 
-/// Dead letters read at once: each may have a megabyte.
-const PORTION: i64 = 50;
+/// The rest of an export, and whether it is the whole.
+type Reading = (DeadLetterExport, bool);
 
-struct Source {
-    state: AppState,
-    actor: Actor,
-    filter: JobFilter,
-}
-
-impl Source {
-    async fn page(&self, page: PageRequest) -> Result<Page<DeadLetter>, Problem> {
-        let Self { state, actor, filter } = self;
-        let page =
-            insight::store::dead_letters::list(&state.console_pool, actor.scope(), filter, page).await?;
-        shown(state, actor, page).await
-    }
-}
-
-type Reading = (Source, Option<(Page<DeadLetter>, bool)>);
-
-/// The current page as text, and the page after it.
-async fn next((source, current): Reading) -> Result<Option<(Bytes, Reading)>, std::io::Error> {
-    let Some((page, is_first)) = current else { return Ok(None) };
-    let text = as_text(&page.items, is_first).map_err(std::io::Error::other)?;
-    let following = match page.following(PORTION) {
-        Some(following) => {
-            let following = source.page(following).await;
-            Some((following.map_err(|problem| std::io::Error::other(format!("{problem:?}")))?, false))
-        }
-        None => None,
-    };
-    Ok(Some((text, (source, following))))
+/// The next portion as text.
+async fn next((mut export, is_first): Reading) -> Result<Option<(Bytes, Reading)>, std::io::Error> {
+    let Some(letters) = export.next().await.map_err(std::io::Error::other)? else { return Ok(None) };
+    let text = as_text(&letters, is_first).map_err(std::io::Error::other)?;
+    Ok(Some((text, (export, false))))
 }
 
 fn as_text(letters: &[DeadLetter], is_first: bool) -> anyhow::Result<Bytes> {

@@ -3,23 +3,21 @@
 use super::{
     bulk,
     extract::{Can, Id, Json, ListQuery, OptionalJson, PageParams, Query, Read, SteerJobs},
-    masked::shown,
     problem::Problem,
 };
 use crate::state::AppState;
 use axum::{Json as Answer, extract::State, response::Response};
-use chrono::Utc;
-use insight::store::failures::{self, Mark};
 use model::{
     failure::{
-        CauseId, FailureDetail, FailureFilter, FailureGroup, FailureNoteResult, RetryFailure, SetFailureNote,
-        SnoozeFailure,
+        CauseId, FailureDetail, FailureFilter, FailureGroup, FailureNoteResult, FailureStep, RetryFailure,
+        SetFailureNote, SnoozeFailure,
     },
     id::{AppId, IntegrationId},
     operation::BulkStarted,
     page::Page,
 };
 use serde::Deserialize;
+use service::Headgate;
 use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
@@ -42,11 +40,10 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
     responses((status = 200, body = Page<FailureGroup>)))]
 async fn list_failures(
     actor: Can<Read>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     query: ListQuery<FailureFilter>,
 ) -> Result<Answer<Page<FailureGroup>>, Problem> {
-    let page = failures::list(&state.console_pool, actor.scope(), &query.filter, query.page).await?;
-    Ok(Answer(shown(&state, &actor, page).await?))
+    Ok(Answer(headgate.failures(&actor, &query.filter, query.page).await?))
 }
 
 #[derive(Clone, Copy, Debug, Default, Deserialize, IntoParams)]
@@ -64,14 +61,13 @@ struct ShareParams {
     responses((status = 200, body = FailureDetail)))]
 async fn get_failure(
     actor: Can<Read>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     Id(cause): Id<CauseId>,
     Query(share): Query<ShareParams>,
 ) -> Result<Answer<FailureDetail>, Problem> {
     let ShareParams { app_id, integration_id } = share;
     let filter = FailureFilter { state: None, app_id, integration_id };
-    let detail = failures::detail(&state.pool, actor.scope(), &filter, cause).await?;
-    Ok(Answer(shown(&state, &actor, detail).await?))
+    Ok(Answer(headgate.failure(&actor, cause, &filter).await?))
 }
 
 /// Requeues all jobs of the group that wait for a retry or are dead letters, with all their attempts again.
@@ -81,11 +77,11 @@ async fn get_failure(
     responses((status = 200, body = inline(bulk::Answered)), (status = 202, body = BulkStarted)))]
 async fn retry_failure(
     actor: Can<SteerJobs>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     Id(cause): Id<CauseId>,
     OptionalJson(retry): OptionalJson<RetryFailure>,
 ) -> Result<Response, Problem> {
-    Ok(bulk::answer(state.headgate.retry_failure(&actor, cause, retry).await?))
+    Ok(bulk::answer(headgate.retry_failure(&actor, cause, retry).await?))
 }
 
 /// Snoozes a group until a time at most 90 days ahead. Meanwhile its jobs are retried as before.
@@ -93,32 +89,31 @@ async fn retry_failure(
     responses((status = 200, body = FailureGroup)))]
 async fn snooze_failure(
     actor: Can<SteerJobs>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     Id(cause): Id<CauseId>,
     Json(snooze): Json<SnoozeFailure>,
 ) -> Result<Answer<FailureGroup>, Problem> {
-    snooze.check(Utc::now())?;
-    marked(&state, &actor, cause, Mark::Snooze(snooze.until)).await
+    Ok(Answer(headgate.mark_failure(&actor, cause, FailureStep::Snooze(snooze.until)).await?))
 }
 
 /// Marks the cause as fixed. The next failure by it reopens the group.
 #[utoipa::path(post, path = "/failures/{fingerprint}/fix", tag = "Failures", responses((status = 200, body = FailureGroup)))]
 async fn fix_failure(
     actor: Can<SteerJobs>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     Id(cause): Id<CauseId>,
 ) -> Result<Answer<FailureGroup>, Problem> {
-    marked(&state, &actor, cause, Mark::Fix).await
+    Ok(Answer(headgate.mark_failure(&actor, cause, FailureStep::Fix).await?))
 }
 
 /// Reopens a group that was snoozed or marked as fixed.
 #[utoipa::path(post, path = "/failures/{fingerprint}/reopen", tag = "Failures", responses((status = 200, body = FailureGroup)))]
 async fn reopen_failure(
     actor: Can<SteerJobs>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     Id(cause): Id<CauseId>,
 ) -> Result<Answer<FailureGroup>, Problem> {
-    marked(&state, &actor, cause, Mark::Reopen).await
+    Ok(Answer(headgate.mark_failure(&actor, cause, FailureStep::Reopen).await?))
 }
 
 /// Sets a note in plain words for the apps of the affected integrations; null removes it.
@@ -128,21 +123,9 @@ async fn reopen_failure(
     responses((status = 200, body = FailureNoteResult)))]
 async fn tell_failure(
     actor: Can<SteerJobs>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     Id(cause): Id<CauseId>,
     Json(tell): Json<SetFailureNote>,
 ) -> Result<Answer<FailureNoteResult>, Problem> {
-    Ok(Answer(state.headgate.set_failure_note(&actor, cause, tell).await?))
-}
-
-async fn marked(
-    state: &AppState,
-    actor: &model::actor::Actor,
-    cause: CauseId,
-    mark: Mark,
-) -> Result<Answer<FailureGroup>, Problem> {
-    state.headgate.mark_failure(actor, cause, mark).await?;
-    let filter = FailureFilter::default();
-    let group = failures::get(&state.pool, actor.scope(), &filter, cause).await?;
-    Ok(Answer(shown(state, actor, group).await?))
+    Ok(Answer(headgate.set_failure_note(&actor, cause, tell).await?))
 }

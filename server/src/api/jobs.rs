@@ -80,7 +80,7 @@ async fn bulk_jobs(
     State(state): State<AppState>,
     Json(new): Json<NewBulk>,
 ) -> Result<Response, Problem> {
-    bulk::start(&state, &actor, BulkSubject::Jobs, new).await
+    Ok(bulk::answer(state.headgate.bulk(&actor, BulkSubject::Jobs, new).await?))
 }
 
 /// Returns a job with its attempts. Secrets in it read `[masked]` unless the key's role is operator or producer.

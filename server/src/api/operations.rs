@@ -2,17 +2,16 @@
 
 use super::{
     extract::{Can, Id, ListQuery, NoFilter, PageParams, Read, SteerJobs},
-    masked::shown,
     problem::Problem,
 };
 use crate::state::AppState;
 use axum::{Json as Answer, extract::State};
-use insight::store::operations;
 use model::{
     id::OperationId,
     operation::{Operation, OperationStep},
     page::Page,
 };
+use service::Headgate;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 pub(super) fn router() -> OpenApiRouter<AppState> {
@@ -30,51 +29,50 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
     responses((status = 200, body = Page<Operation>)))]
 async fn list_operations(
     actor: Can<Read>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     query: ListQuery<NoFilter>,
 ) -> Result<Answer<Page<Operation>>, Problem> {
-    let page = operations::list(&state.console_pool, actor.scope(), query.page).await?;
-    Ok(Answer(shown(&state, &actor, page).await?))
+    Ok(Answer(headgate.operations(&actor, query.page).await?))
 }
 
 /// Returns an operation and its progress. A deletion cannot be paused, aborted or undone (409).
 #[utoipa::path(get, path = "/operations/{id}", tag = "Operations", responses((status = 200, body = Operation)))]
 async fn get_operation(
     actor: Can<Read>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     Id(id): Id<OperationId>,
 ) -> Result<Answer<Operation>, Problem> {
-    Ok(Answer(shown(&state, &actor, operations::get(&state.pool, actor.scope(), id).await?).await?))
+    Ok(Answer(headgate.operation(&actor, id).await?))
 }
 
 /// Pauses an operation until it is resumed.
 #[utoipa::path(post, path = "/operations/{id}/pause", tag = "Operations", responses((status = 200, body = Operation)))]
 async fn pause_operation(
     actor: Can<SteerJobs>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     Id(id): Id<OperationId>,
 ) -> Result<Answer<Operation>, Problem> {
-    Ok(Answer(state.headgate.steer_operation(&actor, id, OperationStep::Pause).await?))
+    Ok(Answer(headgate.steer_operation(&actor, id, OperationStep::Pause).await?))
 }
 
 /// Resumes an operation, or ends its hold.
 #[utoipa::path(post, path = "/operations/{id}/resume", tag = "Operations", responses((status = 200, body = Operation)))]
 async fn resume_operation(
     actor: Can<SteerJobs>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     Id(id): Id<OperationId>,
 ) -> Result<Answer<Operation>, Problem> {
-    Ok(Answer(state.headgate.steer_operation(&actor, id, OperationStep::Resume).await?))
+    Ok(Answer(headgate.steer_operation(&actor, id, OperationStep::Resume).await?))
 }
 
 /// Stops an operation for good; what it has done is kept.
 #[utoipa::path(post, path = "/operations/{id}/abort", tag = "Operations", responses((status = 200, body = Operation)))]
 async fn abort_operation(
     actor: Can<SteerJobs>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     Id(id): Id<OperationId>,
 ) -> Result<Answer<Operation>, Problem> {
-    Ok(Answer(state.headgate.steer_operation(&actor, id, OperationStep::Abort).await?))
+    Ok(Answer(headgate.steer_operation(&actor, id, OperationStep::Abort).await?))
 }
 
 /// Stops an operation for good if it still runs, and undoes what it changed, in an operation of its own (`undone_by`).
@@ -85,8 +83,8 @@ async fn abort_operation(
 #[utoipa::path(post, path = "/operations/{id}/undo", tag = "Operations", responses((status = 200, body = Operation)))]
 async fn undo_operation(
     actor: Can<SteerJobs>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     Id(id): Id<OperationId>,
 ) -> Result<Answer<Operation>, Problem> {
-    Ok(Answer(state.headgate.steer_operation(&actor, id, OperationStep::Undo).await?))
+    Ok(Answer(headgate.steer_operation(&actor, id, OperationStep::Undo).await?))
 }

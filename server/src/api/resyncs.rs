@@ -2,7 +2,6 @@
 
 use super::{
     extract::{Can, Id, ListQuery, PageParams, Read, Resync as Steer},
-    masked::shown,
     problem::Problem,
 };
 use crate::state::AppState;
@@ -13,6 +12,7 @@ use model::{
     resync::{Resync, ResyncStep},
 };
 use serde::Deserialize;
+use service::Headgate;
 use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
@@ -38,21 +38,20 @@ struct ResyncParams {
     responses((status = 200, body = Page<Resync>)))]
 async fn list_resyncs(
     actor: Can<Read>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     query: ListQuery<ResyncParams>,
 ) -> Result<Answer<Page<Resync>>, Problem> {
-    let page = state.lists().resyncs(actor.scope(), query.filter.integration_id, query.page).await?;
-    Ok(Answer(shown(&state, &actor, page).await?))
+    Ok(Answer(headgate.resyncs(&actor, query.filter.integration_id, query.page).await?))
 }
 
 /// Returns a re-sync and its progress.
 #[utoipa::path(get, path = "/resyncs/{id}", tag = "Re-syncs", responses((status = 200, body = Resync)))]
 async fn get_resync(
     actor: Can<Read>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     Id(id): Id<ResyncId>,
 ) -> Result<Answer<Resync>, Problem> {
-    Ok(Answer(shown(&state, &actor, state.delivery.resync(actor.scope(), id).await?).await?))
+    Ok(Answer(headgate.resync(&actor, id).await?))
 }
 
 /// Pauses a re-sync: it creates no further jobs until resumed, and its waiting jobs are parked.
@@ -62,34 +61,28 @@ async fn get_resync(
 #[utoipa::path(post, path = "/resyncs/{id}/pause", tag = "Re-syncs", responses((status = 200, body = Resync)))]
 async fn pause_resync(
     actor: Can<Steer>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     Id(id): Id<ResyncId>,
 ) -> Result<Answer<Resync>, Problem> {
-    Ok(Answer(
-        shown(&state, &actor, state.headgate.steer_resync(&actor, id, ResyncStep::Pause).await?).await?,
-    ))
+    Ok(Answer(headgate.steer_resync(&actor, id, ResyncStep::Pause).await?))
 }
 
 /// Resumes a re-sync where it stopped; its parked jobs wait again, in their order.
 #[utoipa::path(post, path = "/resyncs/{id}/resume", tag = "Re-syncs", responses((status = 200, body = Resync)))]
 async fn resume_resync(
     actor: Can<Steer>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     Id(id): Id<ResyncId>,
 ) -> Result<Answer<Resync>, Problem> {
-    Ok(Answer(
-        shown(&state, &actor, state.headgate.steer_resync(&actor, id, ResyncStep::Resume).await?).await?,
-    ))
+    Ok(Answer(headgate.steer_resync(&actor, id, ResyncStep::Resume).await?))
 }
 
 /// Cancels a re-sync and its waiting jobs: none of them begins once this has answered, and a request in progress that fails is not retried.
 #[utoipa::path(post, path = "/resyncs/{id}/cancel", tag = "Re-syncs", responses((status = 200, body = Resync)))]
 async fn cancel_resync(
     actor: Can<Steer>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     Id(id): Id<ResyncId>,
 ) -> Result<Answer<Resync>, Problem> {
-    Ok(Answer(
-        shown(&state, &actor, state.headgate.steer_resync(&actor, id, ResyncStep::Cancel).await?).await?,
-    ))
+    Ok(Answer(headgate.steer_resync(&actor, id, ResyncStep::Cancel).await?))
 }

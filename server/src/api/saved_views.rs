@@ -6,16 +6,13 @@ use super::{
     tagged::Tagged,
 };
 use crate::state::AppState;
-use app::{server::saved_views::shown, state::saved_query::SavedQuery};
 use axum::{Json as Answer, extract::State, http::StatusCode};
-use chrono::Utc;
-use insight::store::saved_views;
 use model::{
     id::SavedViewId,
     page::Page,
     saved_view::{NewSavedView, SavedView, SavedViewChanges},
 };
-use queue::QueueError;
+use service::Headgate;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 pub(super) fn router() -> OpenApiRouter<AppState> {
@@ -34,12 +31,10 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
 #[utoipa::path(get, path = "/saved-views", tag = "Jobs", responses((status = 200, body = Page<SavedView>)))]
 async fn list_saved_views(
     actor: Can<OpenConsole>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     _: ListQuery<NoFilter>,
 ) -> Result<Answer<Page<SavedView>>, Problem> {
-    let items = saved_views::list(&state.console_pool, actor.user_id()).await?;
-    let items = shown(&state.delivery, &actor, items).await?;
-    Ok(Answer(Page { items, next_cursor: None }))
+    Ok(Answer(Page { items: headgate.saved_views(&actor).await?, next_cursor: None }))
 }
 
 /// Saves a view.
@@ -50,25 +45,20 @@ async fn list_saved_views(
     responses((status = 201, body = SavedView)))]
 async fn create_saved_view(
     actor: Can<SaveViews>,
-    State(state): State<AppState>,
-    Json(mut new): Json<NewSavedView>,
+    State(headgate): State<Headgate>,
+    Json(new): Json<NewSavedView>,
 ) -> Result<(StatusCode, Tagged<SavedView>), Problem> {
-    let query = SavedQuery::parse(&new.query, Utc::now()).map_err(QueueError::from)?;
-    new.query = query.text;
-    Ok((StatusCode::CREATED, Tagged(state.headgate.save_view(&actor, &new, &query.filter).await?)))
+    Ok((StatusCode::CREATED, Tagged(headgate.save_view(&actor, new).await?)))
 }
 
 /// Returns a view that the actor may see.
 #[utoipa::path(get, path = "/saved-views/{id}", tag = "Jobs", responses((status = 200, body = SavedView)))]
 async fn get_saved_view(
     actor: Can<OpenConsole>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     Id(id): Id<SavedViewId>,
 ) -> Result<Tagged<SavedView>, Problem> {
-    let mut conn = state.pool.acquire().await?;
-    let view = saved_views::get(&mut conn, actor.user_id(), id).await?;
-    let view = shown(&state.delivery, &actor, vec![view]).await?.pop();
-    view.map(Tagged).ok_or_else(Problem::not_found)
+    Ok(Tagged(headgate.saved_view(&actor, id).await?))
 }
 
 /// Changes a view. Its owner may, and operators if it is shared. `is_pinned` applies to the actor only.
@@ -76,31 +66,23 @@ async fn get_saved_view(
     responses((status = 200, body = SavedView)))]
 async fn update_saved_view(
     actor: Can<SaveViews>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     Id(id): Id<SavedViewId>,
     IfMatch(if_match): IfMatch,
     Json(mut changes): Json<SavedViewChanges>,
 ) -> Result<Tagged<SavedView>, Problem> {
     changes.if_match = if_match;
-    let query = changes.query.as_deref().map(|query| SavedQuery::parse(query, Utc::now()));
-    let query = query.transpose().map_err(QueueError::from)?;
-    let filter = query.map(|query| {
-        changes.query = Some(query.text);
-        query.filter
-    });
-    let view = state.headgate.change_view(&actor, id, &changes, filter.as_ref()).await?;
-    let view = shown(&state.delivery, &actor, vec![view]).await?.pop();
-    view.map(Tagged).ok_or_else(Problem::not_found)
+    Ok(Tagged(headgate.change_view(&actor, id, changes).await?))
 }
 
 /// Deletes a view for everybody who saw it.
 #[utoipa::path(delete, path = "/saved-views/{id}", tag = "Jobs", responses((status = 204)))]
 async fn delete_saved_view(
     actor: Can<SaveViews>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     Id(id): Id<SavedViewId>,
     IfMatch(if_match): IfMatch,
 ) -> Result<StatusCode, Problem> {
-    state.headgate.delete_view(&actor, id, &if_match).await?;
+    headgate.delete_view(&actor, id, &if_match).await?;
     Ok(StatusCode::NO_CONTENT)
 }

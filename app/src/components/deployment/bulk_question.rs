@@ -2,14 +2,14 @@
 
 use super::operation_words::{things, verb};
 use crate::{
-    calls::jobs::{Bulk, BulkPreview},
+    calls::bulk::Bulk,
     components::{IntegrationLink, JobStateStyle},
     format,
     ui::{Button, ButtonKind, Dialog, Fact, Facts, HiddenFields, Link, LinkButton, PostForm, TextField},
 };
 use leptos::prelude::*;
 use model::operation::{AT_ONCE, AddedLoad, BulkAction, BulkSubject, DryRun, DryRunPart, SampleRow};
-use model::views::names::Names;
+use model::views::{bulk::BulkPreview, names::Names};
 
 #[component]
 pub fn BulkQuestion(

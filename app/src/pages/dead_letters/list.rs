@@ -7,9 +7,9 @@ use super::{
 };
 use crate::{
     calls::{
-        dead_letters::{self, DeadLetterList, list_bin, list_dead_letters},
+        bulk::{Bulk, preview},
+        dead_letters::{list_bin, list_dead_letters},
         error::CallError,
-        jobs::{Bulk, BulkPreview, preview},
     },
     components::{EmptyList, FilterBar, FilterSentence, IntegrationLink, LiveBadge, Loaded, PageHead},
     format,
@@ -21,7 +21,11 @@ use crate::{
 };
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
-use model::views::names::Names;
+use model::views::{
+    bulk::BulkPreview,
+    dead_letters::{self, DeadLetterList},
+    names::Names,
+};
 use model::{
     dead_letter::DeadLetter,
     dead_letter_grid::DeadLetterGrid,

@@ -1,16 +1,14 @@
 //! The question before dead letters are requeued or purged, with their count at this moment.
 
 use crate::{
-    calls::{
-        error::CallError,
-        jobs::{Bulk, BulkPreview},
-    },
+    calls::{bulk::Bulk, error::CallError},
     components::{BulkQuestion, Failure},
     pages::origin,
     state::page_url::PageUrl,
 };
 use leptos::prelude::*;
 use model::operation::{BulkAction, BulkSubject};
+use model::views::bulk::BulkPreview;
 
 #[component]
 pub fn Question(

@@ -2,7 +2,7 @@
 
 use super::{group_words, note_form::NoteForm};
 use crate::{
-    calls::failures::{FailureList, MarkFailure},
+    calls::failures::MarkFailure,
     format,
     state::{page_url::PageUrl, refresh},
     ui::{
@@ -13,6 +13,7 @@ use crate::{
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use model::failure::{AffectedIntegration, FailureDetail, FailureGroup, FailureState};
+use model::views::failures::FailureList;
 
 /// The card above the list.
 #[component]

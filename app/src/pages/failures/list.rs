@@ -3,9 +3,9 @@
 use super::{filters, filters::Filters, group::Group, group_words, row::Row};
 use crate::{
     calls::{
+        bulk::{Bulk, preview},
         error::CallError,
-        failures::{FailureList, list_failures},
-        jobs::{Bulk, BulkPreview, preview},
+        failures::list_failures,
     },
     components::{Confirm, EmptyList, Failure, LiveBadge, Loaded, NewerRows, PageHead},
     format,
@@ -13,6 +13,7 @@ use crate::{
     ui::{Card, Glyph, HiddenFields, Pagination, Segmented, Table, Tone},
 };
 use leptos::prelude::*;
+use model::views::{bulk::BulkPreview, failures::FailureList};
 use model::{
     failure::CauseId,
     operation::{BulkAction, BulkSubject},

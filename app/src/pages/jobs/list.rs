@@ -11,8 +11,9 @@ use super::{
 };
 use crate::{
     calls::{
+        bulk::{Bulk, preview},
         error::CallError,
-        jobs::{Bulk, BulkPreview, list_jobs, preview},
+        jobs::list_jobs,
         saved_views::list_views,
         session::Session,
     },
@@ -41,7 +42,7 @@ use model::{
     page::Order,
     rules::permission::Permission,
     saved_view::SavedView,
-    views::job_list::JobList,
+    views::{bulk::BulkPreview, job_list::JobList},
 };
 use std::{collections::BTreeMap, time::Duration};
 use uuid::Uuid;

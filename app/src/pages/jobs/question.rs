@@ -1,15 +1,13 @@
 //! The question before many jobs are requeued or cancelled, with their count at this moment.
 
 use crate::{
-    calls::{
-        error::CallError,
-        jobs::{Bulk, BulkPreview},
-    },
+    calls::{bulk::Bulk, error::CallError},
     components::{BulkQuestion, Failure},
     state::page_url::PageUrl,
 };
 use leptos::prelude::*;
 use model::operation::{BulkAction, BulkSubject};
+use model::views::bulk::BulkPreview;
 
 #[component]
 pub fn Question(

@@ -1,7 +1,7 @@
 //! Actions on selected jobs, or on all that match: the buttons below the list, each with its count.
 
 use crate::{
-    calls::jobs::Bulk,
+    calls::bulk::Bulk,
     format,
     state::{base_path, page_url::PageUrl, selection::Selection},
     ui::{Button, ButtonKind, Glyph, HiddenFields, Link, LinkButton, PostForm},

@@ -5,7 +5,7 @@ use crate::{
     calls::{saved_views::list_views, session::Session},
     components::AlertPill,
     format,
-    state::{clock, form_draft::Draft, page_url::PageUrl, refresh, saved_query::SavedQuery},
+    state::{clock, form_draft::Draft, page_url::PageUrl, refresh},
     ui::Link,
 };
 use chrono::{DateTime, Utc};
@@ -13,6 +13,7 @@ use leptos::prelude::*;
 use model::{
     id::SavedViewId,
     rules::permission::Permission,
+    saved_query::SavedQuery,
     saved_view::{SavedView, ViewCount},
 };
 use std::time::Duration;
@@ -30,7 +31,7 @@ pub fn Views(
 ) -> impl IntoView {
     let newest = refresh::every(Duration::from_secs(10), list_views);
     let now = clock::now_or(as_of);
-    let query = SavedQuery::of_page(&url);
+    let query = SavedQuery::of_parameters(url.pairs());
     let shown = views.iter().find(|view| SavedQuery::is_same(&view.query, &query)).cloned();
     let shown_id = shown.as_ref().map(|view| view.id);
     let is_prominent =

@@ -2,10 +2,7 @@
 
 use super::steps::Steps;
 use crate::{
-    calls::{
-        error::CallError,
-        operations::{OperationPage, load_operation},
-    },
+    calls::{error::CallError, operations::load_operation},
     components::{
         IntegrationLink, JobStateBadge, LiveBadge, Loaded, OperationBadge, OperationProgress, PageHead,
         deployment::operation_words::{about, list_of, what_it_does},
@@ -17,7 +14,7 @@ use crate::{
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use leptos_router::hooks::use_params_map;
-use model::views::names::Names;
+use model::views::{names::Names, operations::OperationPage};
 use model::{
     id::OperationId,
     opened::Opened,

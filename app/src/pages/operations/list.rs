@@ -2,7 +2,7 @@
 
 use super::steps::Steps;
 use crate::{
-    calls::operations::{OperationList, list_operations},
+    calls::operations::list_operations,
     components::{
         LiveBadge, Loaded, OperationBadge, OperationProgress, PageHead,
         deployment::operation_words::{about, what_it_does},
@@ -17,7 +17,7 @@ use crate::{
 };
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
-use model::views::names::Names;
+use model::views::{names::Names, operations::OperationList};
 use model::{
     operation::{Operation, OperationState},
     rules::permission::Permission,

@@ -1,8 +1,14 @@
 //! What the pages of the console show: composed by the service floor, rendered by the console.
 
+pub mod bulk;
 pub mod choices;
 pub mod find;
 pub mod job_list;
 pub mod job_page;
 pub mod names;
 pub mod trail;
+pub mod dead_letters;
+pub mod failures;
+pub mod names;
+pub mod operations;
+pub mod resyncs;

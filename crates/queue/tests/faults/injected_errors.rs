@@ -1,12 +1,12 @@
 //! Each loop gets a deadlock or a unique violation once every few writes.
 
 use crate::support::{Children, Database, Excused, Judge, Plan, Shape, World, rounds, seeded};
-use insight::store::operations::{self, BulkStart};
+use insight::store::operations;
 use model::{
     actor::{Actor, ActorKind, Role},
     filter::JobFilter,
     id::IntegrationId,
-    operation::{BulkAction, BulkOutcome, BulkStarted, BulkSubject, NewBulk},
+    operation::{BulkAction, BulkOutcome, BulkStart, BulkStarted, BulkSubject, NewBulk},
 };
 use queue::store::jobs::JobSpec;
 use rand::{Rng as _, rngs::StdRng};

@@ -14,5 +14,5 @@ pub use fold::fold;
 pub use growing::growing;
 pub use notes::{notes, set_note};
 pub use read::{affected, count_open, detail, get, list};
-pub use steer::{Mark, mark};
+pub use steer::mark;
 pub use sweep::sweep;

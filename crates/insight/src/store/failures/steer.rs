@@ -1,20 +1,8 @@
 //! Snoozing, fixing and reopening a group.
 
-use chrono::{DateTime, Utc};
-use model::failure::{CauseId, FailureMarks};
+use model::failure::{CauseId, FailureMarks, FailureStep};
 use queue::error::QueueError;
 use sqlx::PgConnection;
-
-/// A change of a group's marks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mark {
-    /// Snoozed until then.
-    Snooze(DateTime<Utc>),
-    /// Fixed: the next failure opens it again.
-    Fix,
-    /// Neither snoozed nor fixed.
-    Reopen,
-}
 
 /// Marks a group; returns the marks before and after.
 ///
@@ -23,7 +11,7 @@ pub enum Mark {
 pub async fn mark(
     connection: &mut PgConnection,
     cause: CauseId,
-    mark: Mark,
+    step: FailureStep,
 ) -> Result<(FailureMarks, FailureMarks), QueueError> {
     let before = sqlx::query_as!(
         FailureMarks,
@@ -33,7 +21,7 @@ pub async fn mark(
     .fetch_optional(&mut *connection)
     .await?
     .ok_or(QueueError::NotFound)?;
-    let until = if let Mark::Snooze(until) = mark { Some(until) } else { None };
+    let until = if let FailureStep::Snooze(until) = step { Some(until) } else { None };
     let after = sqlx::query_as!(
         FailureMarks,
         r#"
@@ -44,7 +32,7 @@ pub async fn mark(
         "#,
         cause.to_string(),
         until,
-        mark == Mark::Fix,
+        step == FailureStep::Fix,
     )
     .fetch_one(connection)
     .await?;

@@ -19,6 +19,6 @@ mod undo_state;
 pub use control::{abort, pause, resume};
 pub use read::{get, list};
 pub use run::{RunningOperation, begin_held, run_chunk, running};
-pub use start::{BulkStart, PreparedBulk, outcome, prepare, start};
+pub use start::{PreparedBulk, outcome, prepare, start};
 pub use undo::undo;
 pub use undo_state::delete_expired;

@@ -13,7 +13,8 @@ use model::{
     id::{AppId, JobId, OperationId},
     job::JobStatus,
     operation::{
-        AT_ONCE, BulkAction, BulkDone, BulkOutcome, BulkStarted, BulkSubject, DryRun, NewBulk, SampleRow,
+        AT_ONCE, BulkAction, BulkDone, BulkOutcome, BulkStart, BulkStarted, BulkSubject, DryRun, NewBulk,
+        SampleRow,
     },
     problem::Faults,
     rules::narrowing,
@@ -28,15 +29,6 @@ const DEFAULT_HOLD_SECONDS: i32 = 30;
 const REQUEST_ONLY_SECONDS: i32 = 10;
 /// Jobs that a dry run shows.
 const SAMPLE: i64 = 5;
-
-/// The result of [`start`].
-#[derive(Clone, Debug, PartialEq)]
-pub enum BulkStart {
-    /// Nothing was touched: what would be.
-    DryRun(DryRun),
-    /// The operation is done or begun.
-    Outcome(BulkOutcome),
-}
 
 /// A bulk operation whose jobs are counted; nothing is touched yet.
 #[derive(Clone, Debug)]

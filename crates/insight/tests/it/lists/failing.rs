@@ -1,13 +1,10 @@
 //! Failures are grouped by cause: which jobs wait because of it, which were given up, when it began and whether it goes on.
 
 use crate::support::{World, end, given_up, retried, sent, until};
-use insight::store::{
-    failures::{self, Mark},
-    job_lists, stats,
-};
+use insight::store::{failures, job_lists, stats};
 use model::{
     actor::Scope,
-    failure::{CauseId, FailureFilter, FailureGroup, FailureState, SetFailureNote},
+    failure::{CauseId, FailureFilter, FailureGroup, FailureState, FailureStep, SetFailureNote},
     filter::JobFilter,
     id::{AppId, IntegrationId, JobId, WorkerId},
     page::{Page, PageRequest},
@@ -76,9 +73,9 @@ impl Failing {
         failures::list(&self.world.pool, scope, &filter, page).await.unwrap()
     }
 
-    async fn mark(&self, cause: CauseId, mark: Mark) {
+    async fn mark(&self, cause: CauseId, step: FailureStep) {
         let mut connection = self.world.pool.acquire().await.unwrap();
-        failures::mark(&mut connection, cause, mark).await.unwrap();
+        failures::mark(&mut connection, cause, step).await.unwrap();
     }
 
     async fn found(&self, fingerprint: &str) -> BTreeSet<JobId> {
@@ -174,23 +171,23 @@ async fn a_fixed_cause_opens_again_when_it_fails_again(pool: PgPool) {
         assert!(found.iter().all(|group| group.state == state), "{found:?}");
         (found.len(), open)
     };
-    failing.mark(cause, Mark::Fix).await;
+    failing.mark(cause, FailureStep::Fix).await;
     assert_eq!(in_state(FailureState::Fixed).await, (1, 0));
     failing.fail(lane, 1, &given_up()).await;
     assert_eq!(in_state(FailureState::Fixed).await.0, 0);
     assert_eq!(in_state(FailureState::Open).await, (1, 1));
     assert!(failing.groups(FailureFilter::default()).await[0].came_back());
-    failing.mark(cause, Mark::Snooze(chrono::Utc::now() + chrono::TimeDelta::hours(1))).await;
+    failing.mark(cause, FailureStep::Snooze(chrono::Utc::now() + chrono::TimeDelta::hours(1))).await;
     failing.fail(lane, 1, &given_up()).await;
     assert_eq!(
         in_state(FailureState::Snoozed).await,
         (1, 0),
         "a snoozed cause stays snoozed when it fails again"
     );
-    failing.mark(cause, Mark::Reopen).await;
+    failing.mark(cause, FailureStep::Reopen).await;
     assert_eq!(in_state(FailureState::Open).await, (1, 1));
     let mut connection = pool.acquire().await.unwrap();
-    let unknown = failures::mark(&mut connection, CauseId(1), Mark::Fix).await;
+    let unknown = failures::mark(&mut connection, CauseId(1), FailureStep::Fix).await;
     assert!(matches!(unknown, Err(QueueError::NotFound)));
 }
 
@@ -219,7 +216,7 @@ async fn notes_are_shown_while_it_fails_and_an_app_sees_its_own_share(pool: PgPo
     assert_eq!((shown(lane).await, shown(other).await), (vec!["We are at it.".to_owned()], Vec::new()));
     assert!(matches!(set_note_of(Some(AppId::generate()), None).await, Err(QueueError::NotFound)));
     // Once it is fixed no note is shown until it fails again.
-    failing.mark(cause, Mark::Fix).await;
+    failing.mark(cause, FailureStep::Fix).await;
     assert!(shown(lane).await.is_empty());
     failing.fail(lane, 1, &because("shelf 3 of Nordwind is full", given_up())).await;
     failing.groups(FailureFilter::default()).await;
@@ -316,7 +313,7 @@ async fn a_cause_that_fails_twice_as_often_as_before_grows_until_it_is_marked(po
         .await
         .unwrap();
     assert_eq!(failures::growing(&pool).await.unwrap().len(), 1);
-    failing.mark(grows.fingerprint, Mark::Fix).await;
+    failing.mark(grows.fingerprint, FailureStep::Fix).await;
     assert_eq!(failures::growing(&pool).await.unwrap(), []);
     assert_eq!(stats::snapshot(&pool).await.unwrap().failures.open, Some(1));
 }

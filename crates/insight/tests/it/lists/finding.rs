@@ -14,7 +14,7 @@ use model::{
     id::{AppId, JobId},
     job::{Job, JobStatus},
     matched::AtLeast,
-    operation::{BulkAction, BulkSubject, DryRun, NewBulk},
+    operation::{BulkAction, BulkStart, BulkSubject, DryRun, NewBulk},
     page::{Order, Page, PageRequest},
 };
 use queue::store::jobs::{self, JobSpec};
@@ -380,7 +380,7 @@ async fn dry_run(pool: &PgPool, action: BulkAction, filter: JobFilter) -> DryRun
     let operator =
         Actor { kind: ActorKind::System, name: "ops".to_owned(), role: Role::Operator, app_id: None };
     let started = operations::start(pool, &operator, BulkSubject::Jobs, bulk).await.unwrap();
-    let operations::BulkStart::DryRun(dry) = started else { panic!("it was done") };
+    let BulkStart::DryRun(dry) = started else { panic!("it was done") };
     dry
 }
 

@@ -4,13 +4,10 @@ use super::{
     an_operator,
     world::{World, lead},
 };
-use insight::{
-    services::RunOperations,
-    store::operations::{self, BulkStart},
-};
+use insight::{services::RunOperations, store::operations};
 use model::{
     filter::JobFilter,
-    operation::{BulkAction, BulkOutcome, BulkStarted, BulkSubject, NewBulk, OperationState},
+    operation::{BulkAction, BulkOutcome, BulkStart, BulkStarted, BulkSubject, NewBulk, OperationState},
 };
 use queue::{
     maintenance::Service as _,

@@ -5,16 +5,13 @@ use super::{
     operations::{cancel, counts, run, start},
     world::{World, lead},
 };
-use insight::store::{
-    job_lists,
-    operations::{self, BulkStart},
-};
+use insight::store::{job_lists, operations};
 use model::{
     actor::{Actor, Role, Scope},
     filter::JobFilter,
     id::AppId,
     job::JobStatus,
-    operation::{BulkAction, BulkOutcome, BulkStarted, BulkSubject, NewBulk},
+    operation::{BulkAction, BulkOutcome, BulkStart, BulkStarted, BulkSubject, NewBulk},
     page::PageRequest,
 };
 use queue::{

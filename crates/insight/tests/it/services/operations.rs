@@ -4,16 +4,15 @@ use super::{
     an_operator,
     world::{World, lead, take_over},
 };
-use insight::{
-    services::RunOperations,
-    store::operations::{self, BulkStart},
-};
+use insight::{services::RunOperations, store::operations};
 use model::{
     actor::{Actor, Scope},
     filter::JobFilter,
     id::OperationId,
     job::JobStatus,
-    operation::{BulkAction, BulkDone, BulkOutcome, BulkStarted, BulkSubject, NewBulk, OperationState},
+    operation::{
+        BulkAction, BulkDone, BulkOutcome, BulkStart, BulkStarted, BulkSubject, NewBulk, OperationState,
+    },
 };
 use queue::{
     QueueError,

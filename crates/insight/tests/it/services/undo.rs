@@ -6,10 +6,7 @@ use super::{
 };
 use insight::{
     services::RunOperations,
-    store::{
-        failures,
-        operations::{self, BulkStart},
-    },
+    store::{failures, operations},
 };
 use model::{
     actor::Scope,
@@ -17,8 +14,8 @@ use model::{
     filter::JobFilter,
     id::{DeadLetterId, OperationId},
     operation::{
-        BulkAction, BulkDone, BulkOutcome, BulkStarted, BulkSubject, NewBulk, Operation, OperationState,
-        SkipReason, Skipped,
+        BulkAction, BulkDone, BulkOutcome, BulkStart, BulkStarted, BulkSubject, NewBulk, Operation,
+        OperationState, SkipReason, Skipped,
     },
 };
 use queue::{

@@ -3,16 +3,13 @@
 use crate::support::{World, end, retried, sent, until};
 use insight::{
     services::RunOperations,
-    store::{
-        explain,
-        operations::{self, BulkStart},
-    },
+    store::{explain, operations},
 };
 use model::{
     actor::{Actor, ActorKind, Role, Scope},
     id::{IntegrationId, JobId, OperationId, WorkerId},
     job::JobStatus,
-    operation::{BulkAction, BulkDone, BulkOutcome, BulkSubject, NewBulk},
+    operation::{BulkAction, BulkDone, BulkOutcome, BulkStart, BulkSubject, NewBulk},
     rules::explain::ReasonCode,
 };
 use queue::{

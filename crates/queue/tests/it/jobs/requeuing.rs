@@ -1,12 +1,12 @@
 //! Requeuing many jobs in one statement has the same result as requeuing each.
 
 use crate::support::{World, by_id, end, given_up, retried};
-use insight::store::operations::{self, BulkStart};
+use insight::store::operations;
 use model::{
     actor::{Actor, ActorKind, Role},
     id::{JobId, WorkerId},
     job::JobStatus,
-    operation::{BulkAction, BulkDone, BulkOutcome, BulkSubject, NewBulk},
+    operation::{BulkAction, BulkDone, BulkOutcome, BulkStart, BulkSubject, NewBulk},
 };
 use queue::store::jobs::JobSpec;
 use sqlx::PgPool;

@@ -1,12 +1,15 @@
-//! What a saved view keeps of the address of the list of jobs: filters, order, columns and page size, but not the page.
+//! What a saved view keeps of the query string of the list of jobs: filters, order, columns and page size, but not the page.
 
-use super::{
-    job_columns,
-    page_url::PageUrl,
-    url_filters::{self, ListQuery},
+use crate::{
+    filter::JobFilter,
+    job_columns::JobColumns,
+    limits,
+    list_query::{self, BadQuery, get, pairs},
+    page::{Order, PageRequest},
+    problem::Faults,
+    rules::narrowing,
 };
 use chrono::{DateTime, Utc};
-use model::{filter::JobFilter, limits, page::Order, problem::Faults, rules::narrowing};
 
 const KEPT: [&str; 3] = ["sort", "columns", "limit"];
 
@@ -15,16 +18,24 @@ const KEPT: [&str; 3] = ["sort", "columns", "limit"];
 pub struct SavedQuery {
     /// The query string, filters first.
     pub text: String,
+    /// The filter in it.
     pub filter: JobFilter,
 }
 
 impl SavedQuery {
-    /// The part of a page's address that is saved.
-    pub fn of_page(url: &PageUrl) -> String {
-        let kept =
-            KEPT.iter().filter_map(|name| url.get(name).map(|value| ((*name).to_owned(), value.to_owned())));
-        let pairs = url_filters::active(url).into_iter().chain(kept);
-        pairs.fold(PageUrl::parse("/jobs"), |url, (name, value)| url.with(&name, value)).query()
+    /// The part of a query string that is saved.
+    #[must_use]
+    pub fn of_parameters(pairs: &[(String, String)]) -> String {
+        let kept = KEPT
+            .iter()
+            .filter_map(|name| get(pairs, name).map(|value| ((*name).to_owned(), value.to_owned())));
+        let mut saved: Vec<(String, String)> = Vec::new();
+        for (name, value) in list_query::filters(pairs).into_iter().chain(kept) {
+            // Of a path that is given twice, the last value counts.
+            saved.retain(|(own, _)| *own != name);
+            saved.push((name, value));
+        }
+        serde_html_form::to_string(saved).unwrap_or_default()
     }
 
     /// Reads and checks a query string.
@@ -44,19 +55,19 @@ impl SavedQuery {
         if query.chars().count() > max {
             return Err(format!("must be up to {max} characters"));
         }
-        let url = PageUrl::parse(&format!("/jobs?{}", query.trim_start_matches('?')));
-        let text = Self::of_page(&url);
-        let kept = PageUrl::parse(&format!("/jobs?{text}"));
+        let given = pairs(query.trim_start_matches('?'));
+        let text = Self::of_parameters(&given);
+        let kept = pairs(&text);
         if let Some((name, _)) =
-            url.pairs().iter().find(|(name, value)| !value.is_empty() && kept.get(name).is_none())
+            given.iter().find(|(name, value)| !value.is_empty() && get(&kept, name).is_none())
         {
             let name: String = name.chars().take(40).collect();
             return Err(format!(
                 "is the query string of /jobs, which has no parameter “{name}” to keep: its filters, sort, columns, limit"
             ));
         }
-        let ListQuery { filter, order, .. } = ListQuery::parse(&text).map_err(|error| error.to_string())?;
-        job_columns::of(&kept).map_err(|error| error.to_string())?;
+        let (filter, order) = list(&kept).map_err(|error| error.to_string())?;
+        get(&kept, "columns").map(str::parse::<JobColumns>).transpose().map_err(|error| error.to_string())?;
         narrowing::check(&filter, now).map_err(|faults| faults.to_string())?;
         if order == Order::Oldest && !narrowing::may_begin_with_oldest(&filter) {
             return Err(
@@ -67,10 +78,19 @@ impl SavedQuery {
         Ok(Self { text, filter })
     }
 
+    /// The filter of a query string that was saved.
+    ///
+    /// # Errors
+    /// A parameter that this version does not read.
+    pub fn filter_of(text: &str) -> Result<JobFilter, BadQuery> {
+        list_query::filter(&pairs(text))
+    }
+
     /// Whether two query strings are the same view, whatever the order of their parameters.
+    #[must_use]
     pub fn is_same(a: &str, b: &str) -> bool {
         let sorted = |query: &str| {
-            let mut pairs = PageUrl::parse(&format!("/jobs?{query}")).pairs().to_vec();
+            let mut pairs = pairs(query);
             pairs.retain(|(_, value)| !value.is_empty());
             pairs.sort();
             pairs
@@ -79,16 +99,22 @@ impl SavedQuery {
     }
 }
 
+fn list(pairs: &[(String, String)]) -> Result<(JobFilter, Order), BadQuery> {
+    let filter = list_query::filter(pairs)?;
+    list_query::page(pairs, PageRequest::parse)?;
+    Ok((filter, list_query::order(pairs)?))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn filters_order_and_columns_are_kept_and_the_page_is_not() {
-        let url = PageUrl::parse(
-            "/jobs?columns=app&status=failed&cursor=c1&ticked=all&notice=paused&payload.a=1&sort=oldest&limit=20",
+        let pairs = pairs(
+            "columns=app&status=failed&cursor=c1&ticked=all&notice=paused&payload.a=1&sort=oldest&limit=20",
         );
-        let query = SavedQuery::of_page(&url);
+        let query = SavedQuery::of_parameters(&pairs);
         assert_eq!(query, "status=failed&payload.a=1&sort=oldest&columns=app&limit=20");
         assert!(SavedQuery::is_same(&query, "limit=20&columns=app&sort=oldest&payload.a=1&status=failed"));
         assert!(!SavedQuery::is_same(&query, "status=failed"));
