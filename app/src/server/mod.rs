@@ -10,9 +10,8 @@ pub mod integration_list;
 pub mod job_context;
 pub mod limit_list;
 pub mod masked;
-pub mod past;
 pub mod redirect;
 pub mod saved_views;
-pub mod trimmed_snapshot;
+pub mod settings_forms;
 
 pub use context::ConsoleContext;

@@ -11,7 +11,9 @@
 #![deny(missing_docs)]
 
 mod allowed;
+mod api_keys;
 mod apps;
+mod audit_log;
 mod change;
 mod dead_letters;
 mod error;
@@ -20,17 +22,24 @@ mod headgate;
 mod integration_bulk;
 mod integrations;
 mod jobs;
+mod live;
 mod masking;
 mod names;
 mod operations;
+mod overview;
 mod parts;
 mod resyncs;
+mod retention;
 mod reveal;
 mod saved_views;
+mod stats;
+mod trimmed_snapshot;
 mod undo;
+mod users;
 mod workers;
 
 pub use allowed::{Allowed, Needs, permission};
 pub use error::ServiceError;
 pub use headgate::{Headgate, Parts};
+pub use live::{LiveFilter, StreamEvent};
 pub use parts::{Pages, read_in_parts};
