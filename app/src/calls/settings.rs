@@ -8,95 +8,39 @@ use chrono::{DateTime, Utc};
 use leptos::{prelude::*, server_fn::codec::GetUrl};
 use model::{
     actor::Role,
-    api_key::ApiKey,
-    id::{ApiKeyId, AppId, UserId},
-    page::Page,
+    id::{ApiKeyId, UserId},
     storage::Retention,
-    user::User,
+    views::settings::{KeyList, UserList},
 };
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// The part of the settings that the query string asks for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Settings {
     Users(UserList),
-    ApiKeys(KeyList),
+    /// With the key that was just created; shown once.
+    ApiKeys(KeyList, Option<String>),
     Retention(Retention, DateTime<Utc>),
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct UserList {
-    /// Newest first.
-    pub page: Page<User>,
-    /// The user that is being edited or deleted, who may be on another page of the list.
-    pub chosen: Option<User>,
-    /// The reader's own address, so that nobody disables or deletes themselves by mistake.
-    pub own_email: String,
-    pub as_of: DateTime<Utc>,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct KeyList {
-    /// Newest first.
-    pub page: Page<ApiKey>,
-    pub apps: BTreeMap<AppId, String>,
-    /// Whether there are more apps than `apps` names.
-    pub has_more_apps: bool,
-    /// The key that was just created; shown once.
-    pub new_key: Option<String>,
-    pub as_of: DateTime<Utc>,
 }
 
 #[server(prefix = "/console", endpoint = "settings", input = GetUrl, output = Json)]
 pub async fn load_settings(query: String) -> Result<Settings, CallError> {
     use crate::{
-        server::{actor, context, cookies},
+        server::{actor, context, cookies, settings_forms},
         state::page_url::PageUrl,
     };
-    use model::page::PageRequest;
     use service::permission;
     let actor = actor::allowed::<permission::ReadDeployment>()?;
-    let cx = context::current()?;
+    let headgate = context::current()?.headgate;
     let url = PageUrl::parse(&format!("/?{query}"));
-    let page =
-        PageRequest::parse(None, url.get("cursor")).map_err(|error| CallError::Invalid(error.to_string()))?;
-    let as_of = Utc::now();
-    match url.get("show") {
+    let page = settings_forms::page(&url)?;
+    Ok(match url.get("show") {
         Some("api-keys") => {
-            let new_key = cookies::new_key();
-            // With a script the browser calls `forget_new_key` after showing the key, because a fetched answer may be loaded twice.
-            if new_key.is_some() && context::is_page() {
-                cookies::forget_new_key()?;
-            }
-            let page = access::api_keys::list(&cx.access, page).await?;
-            let most = PageRequest { limit: model::page::MAX_LIMIT, after: None };
-            let apps = cx.lists().apps(actor.scope(), most).await?;
-            Ok(Settings::ApiKeys(KeyList {
-                page,
-                has_more_apps: apps.next_cursor.is_some(),
-                apps: apps.items.into_iter().map(|app| (app.id, app.name)).collect(),
-                new_key,
-                as_of,
-            }))
+            Settings::ApiKeys(headgate.key_list(&actor, page).await?, cookies::take_new_key()?)
         }
-        Some("retention") => {
-            Ok(Settings::Retention(insight::store::storage::retention(&cx.pool, cx.retentions).await?, as_of))
-        }
-        _ => {
-            let page = access::users::list(&cx.access, page).await?;
-            let chosen = ["edit", "delete"].iter().find_map(|name| url.get(name)?.parse::<UserId>().ok());
-            // A user who was just deleted is no error: the form or dialog is simply not shown.
-            let chosen = match chosen {
-                Some(id) => match access::users::get(&cx.access, id).await {
-                    Err(access::AccessError::NotFound) => None,
-                    found => Some(found?),
-                },
-                None => None,
-            };
-            Ok(Settings::Users(UserList { page, chosen, own_email: actor.name.clone(), as_of }))
-        }
-    }
+        Some("retention") => Settings::Retention(headgate.retention(&actor).await?, Utc::now()),
+        _ => Settings::Users(headgate.user_list(&actor, page, settings_forms::chosen_user(&url)).await?),
+    })
 }
 
 #[server(prefix = "/console", endpoint = "create-user", output = Json)]
@@ -109,25 +53,17 @@ pub async fn create_user(
 ) -> Result<(), FormRefused> {
     use crate::{
         components::Flash,
-        server::{actor, context, forms},
-        state::form_draft::Draft,
+        server::{actor, context, forms, settings_forms::NewUserForm},
     };
-    use model::user::NewUser;
     use service::permission;
-    let email = email.trim().to_owned();
+    let form = NewUserForm { email, name, role };
     let made = async {
         let actor = actor::allowed::<permission::ManageAccess>()?;
-        let name = Some(name.trim().to_owned()).filter(|name| !name.is_empty());
-        let new = NewUser { email: email.clone(), name, role, password };
-        access::users::create(&context::current()?.access, &actor, new).await?;
+        context::current()?.headgate.create_user(&actor, form.new_user(password)).await?;
         Ok(Flash::UserCreated.into())
     }
     .await;
-    forms::answer(&back, made, |url, faults| {
-        let typed = [("email", email.as_str()), ("name", name.as_str()), ("role", role.as_str())];
-        Draft::on(url.with("new", "user"), &typed, faults)
-    })
-    .await
+    forms::answer(&back, made, |url, faults| form.draft(url, faults)).await
 }
 
 /// Changes name, role and state of a user.
@@ -143,30 +79,17 @@ pub async fn update_user(
 ) -> Result<(), FormRefused> {
     use crate::{
         components::Flash,
-        server::{actor, context, forms},
-        state::{drawn, form_draft::Draft},
+        server::{actor, context, forms, settings_forms::UserForm},
     };
-    use model::{etag::IfMatch, user::UserChanges};
     use service::permission;
+    let form = UserForm { id, name, role, is_disabled, etag, drawn };
     let made = async {
         let actor = actor::allowed::<permission::ManageAccess>()?;
-        let changes = UserChanges {
-            name: Some(name.trim().to_owned()),
-            role: Some(role),
-            is_disabled: Some(is_disabled),
-            password: None,
-            if_match: IfMatch::from_form(&etag),
-        };
-        access::users::update(&context::current()?.access, &actor, id, changes).await?;
+        context::current()?.headgate.update_user(&actor, id, form.changes()).await?;
         Ok(Flash::UserSaved.into())
     }
     .await;
-    forms::answer(&back, made, |url, faults| {
-        let is_disabled = if is_disabled { "true" } else { "" };
-        let typed = [("name", name.as_str()), ("role", role.as_str()), ("is_disabled", is_disabled)];
-        Draft::on(url.with("edit", id), &drawn::changed(&drawn, &typed), faults)
-    })
-    .await
+    forms::answer(&back, made, |url, faults| form.draft(url, faults)).await
 }
 
 /// Sets another password, which ends the user's sessions.
@@ -184,11 +107,11 @@ pub async fn set_password(
     };
     use model::{etag::IfMatch, user::UserChanges};
     use service::permission;
+    let if_match = IfMatch::from_form(&etag);
+    let changes = UserChanges { password: Some(password), if_match, ..UserChanges::default() };
     let made = async {
         let actor = actor::allowed::<permission::ManageAccess>()?;
-        let if_match = IfMatch::from_form(&etag);
-        let changes = UserChanges { password: Some(password), if_match, ..UserChanges::default() };
-        access::users::update(&context::current()?.access, &actor, id, changes).await?;
+        context::current()?.headgate.update_user(&actor, id, changes).await?;
         Ok(Flash::UserSaved.into())
     }
     .await;
@@ -206,7 +129,7 @@ pub async fn delete_user(id: UserId, back: String) -> Result<(), FormRefused> {
     use service::permission;
     redirect::answer(&back, async {
         let actor = actor::allowed::<permission::ManageAccess>()?;
-        access::users::delete(&context::current()?.access, &actor, id, &IfMatch::Any).await?;
+        context::current()?.headgate.delete_user(&actor, id, &IfMatch::Any).await?;
         Ok(Flash::UserDeleted.into())
     })
     .await
@@ -223,30 +146,18 @@ pub async fn create_api_key(
 ) -> Result<(), FormRefused> {
     use crate::{
         components::Flash,
-        server::{actor, context, cookies, forms},
-        state::form_draft::Draft,
+        server::{actor, context, cookies, forms, settings_forms::NewKeyForm},
     };
-    use model::api_key::NewApiKey;
     use service::permission;
+    let form = NewKeyForm { name, role, app_id, expires_in_days };
     let made = async {
         let actor = actor::allowed::<permission::ManageAccess>()?;
-        let seconds = |days: &str| days.parse::<i64>().ok().and_then(|days| days.checked_mul(86_400));
-        let new = NewApiKey {
-            name: name.trim().to_owned(),
-            role,
-            app_id: app_id.parse().ok(),
-            expires_in_seconds: seconds(&expires_in_days),
-        };
-        let made = access::api_keys::create(&context::current()?.access, &actor, &new).await?;
+        let made = context::current()?.headgate.create_api_key(&actor, &form.new_key()).await?;
         cookies::set_new_key(&made.key)?;
         Ok(Flash::KeyCreated.into())
     }
     .await;
-    forms::answer(&back, made, |url, faults| {
-        let typed = [("name", name.as_str()), ("role", role.as_str()), ("app_id", app_id.as_str())];
-        Draft::on(url.with("new", "key"), &typed, faults)
-    })
-    .await
+    forms::answer(&back, made, |url, faults| form.draft(url, faults)).await
 }
 
 /// Deletes the cookie that carried a new key to the page that shows it. It needs no session: the cookie is the visitor's own.
@@ -265,7 +176,7 @@ pub async fn revoke_api_key(id: ApiKeyId, back: String) -> Result<(), FormRefuse
     use service::permission;
     redirect::answer(&back, async {
         let actor = actor::allowed::<permission::ManageAccess>()?;
-        access::api_keys::revoke(&context::current()?.access, &actor, id).await?;
+        context::current()?.headgate.revoke_api_key(&actor, id).await?;
         Ok(Flash::KeyRevoked.into())
     })
     .await

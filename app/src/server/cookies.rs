@@ -32,8 +32,14 @@ pub fn set_new_key(key: &str) -> Result<(), CallError> {
     append(&cookie)
 }
 
-pub fn new_key() -> Option<String> {
-    find(NEW_KEY)
+/// The key that was just created. A page that shows it deletes the cookie; a script calls `forget_new_key` after showing it, because a fetched
+/// answer may be loaded twice.
+pub fn take_new_key() -> Result<Option<String>, CallError> {
+    let key = find(NEW_KEY);
+    if key.is_some() && context::is_page() {
+        forget_new_key()?;
+    }
+    Ok(key)
 }
 
 pub fn forget_new_key() -> Result<(), CallError> {

@@ -25,12 +25,6 @@ impl From<CallError> for Refusal {
     }
 }
 
-impl From<AccessError> for Refusal {
-    fn from(error: AccessError) -> Self {
-        Self::Access(error)
-    }
-}
-
 impl From<Faults> for Refusal {
     fn from(faults: Faults) -> Self {
         Self::Faults(faults)
@@ -43,6 +37,7 @@ impl From<ServiceError> for Refusal {
             ServiceError::Delivery(
                 DeliveryError::Invalid(faults) | DeliveryError::Queue(QueueError::Invalid(faults)),
             ) => Self::Faults(faults),
+            ServiceError::Access(error) => Self::Access(error),
             error => Self::Call(error.into()),
         }
     }

@@ -8,10 +8,9 @@ mod errors;
 pub mod forms;
 pub mod integration_list;
 pub mod limit_list;
-pub mod past;
 pub mod redirect;
 pub mod saved_views;
+pub mod settings_forms;
 pub mod steps;
-pub mod trimmed_snapshot;
 
 pub use context::ConsoleContext;

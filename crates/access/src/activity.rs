@@ -2,22 +2,12 @@
 //! tables have ids that are ordered by time, and are merged by primary key.
 
 use crate::{error::AccessError, store::activity as store};
-use chrono::{DateTime, Utc};
 use model::{
-    activity::Activity,
+    activity::{Activity, Span},
     actor::Scope,
     page::{Page, PageRequest},
 };
 use sqlx::PgPool;
-
-/// A range of time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Span {
-    /// Inclusive.
-    pub from: Option<DateTime<Utc>>,
-    /// Inclusive.
-    pub until: Option<DateTime<Utc>>,
-}
 
 /// A page of the feed. A scope of one app sees what is about that app, and nothing of the deployment's processes.
 pub async fn list(

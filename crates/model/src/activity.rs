@@ -48,6 +48,15 @@ pub struct Activity {
     pub actor: Option<String>,
 }
 
+/// The range of time of a feed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Span {
+    /// Inclusive.
+    pub from: Option<DateTime<Utc>>,
+    /// Inclusive.
+    pub until: Option<DateTime<Utc>>,
+}
+
 /// The parts of an activity's sentence.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ActivityParts<'a> {

@@ -50,6 +50,16 @@ impl ServiceError {
         }
     }
 
+    /// The code of a conflict with the current state.
+    #[must_use]
+    pub fn conflict(&self) -> Option<&'static str> {
+        match self {
+            Self::Delivery(DeliveryError::Conflict { code, .. })
+            | Self::Access(AccessError::Conflict { code, .. }) => Some(code),
+            _ => None,
+        }
+    }
+
     /// Whether what was asked for does not exist, or is outside the actor's scope.
     #[must_use]
     pub fn is_not_found(&self) -> bool {

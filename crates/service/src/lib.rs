@@ -11,8 +11,10 @@
 #![deny(missing_docs)]
 
 mod allowed;
+mod api_keys;
 mod apps;
 mod bulk;
+mod audit_log;
 mod change;
 mod dead_letter_export;
 mod dead_letter_lists;
@@ -27,20 +29,27 @@ mod integrations;
 mod job_list;
 mod job_page;
 mod jobs;
+mod live;
 mod masking;
 mod names;
 mod operations;
+mod overview;
 mod parts;
 mod records;
 mod resyncs;
+mod retention;
 mod reveal;
 mod saved_views;
 mod trail;
+mod stats;
+mod trimmed_snapshot;
 mod undo;
+mod users;
 mod workers;
 
 pub use allowed::{Allowed, Needs, permission};
 pub use dead_letter_export::DeadLetterExport;
 pub use error::ServiceError;
 pub use headgate::{Headgate, Parts};
+pub use live::{LiveFilter, StreamEvent};
 pub use parts::{Pages, read_in_parts};

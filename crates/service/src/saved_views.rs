@@ -28,10 +28,7 @@ impl Headgate {
     }
 
     /// Those of them that alert.
-    pub async fn alerting_views(
-        &self,
-        actor: &Allowed<permission::OpenConsole>,
-    ) -> Result<Vec<SavedView>, ServiceError> {
+    pub(crate) async fn alerting_views(&self, actor: &Actor) -> Result<Vec<SavedView>, ServiceError> {
         let mut views = saved_views::alerting(&self.lists, actor.user_id()).await?;
         self.hide_counts(actor, &mut views).await?;
         views.retain(|view| view.alerting_since.is_some());

@@ -1,17 +1,14 @@
 //! Undoing or repeating a change from its line of the audit log.
 
-use crate::{Allowed, Headgate, ServiceError};
-use access::{AccessError, Follows, api_keys, audit, origin::following, users};
+use crate::{Allowed, Headgate, Needs, ServiceError, permission};
+use access::{AccessError, Follows, audit, origin::following, users};
 use model::{
     actor::Actor,
     audit::AuditEntry,
     id::AuditEntryId,
     integration::Integration,
-    operation::{BulkDone, BulkOutcome, BulkStart},
-    rules::{
-        permission::is_allowed,
-        undo::{self, UndoAction},
-    },
+    operation::{BulkAction, BulkDone, BulkOutcome, BulkStart},
+    rules::undo::{self, UndoAction},
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -20,8 +17,12 @@ impl Headgate {
     /// Undoes a line's change. Returns the new line.
     ///
     /// # Errors
-    /// No such line; it has no inverse; it was undone already; the object was changed since; errors of the undoing call.
-    pub async fn undo(&self, actor: &Actor, id: AuditEntryId) -> Result<AuditEntry, ServiceError> {
+    /// No such line; it has no inverse; it was undone already; the object was changed since; `NotAllowed` and errors of the undoing call.
+    pub async fn undo(
+        &self,
+        actor: &Allowed<permission::ReadDeployment>,
+        id: AuditEntryId,
+    ) -> Result<AuditEntry, ServiceError> {
         let entry = audit::get(self.access.pool(), id).await?;
         if entry.undone_by.is_some() {
             return Err(conflict("already-undone", "This was undone already."));
@@ -37,8 +38,12 @@ impl Headgate {
     /// Repeats a line's change. Returns the new line.
     ///
     /// # Errors
-    /// No such line; it cannot be repeated; errors of the repeated call.
-    pub async fn repeat(&self, actor: &Actor, id: AuditEntryId) -> Result<AuditEntry, ServiceError> {
+    /// No such line; it cannot be repeated; `NotAllowed` and errors of the repeated call.
+    pub async fn repeat(
+        &self,
+        actor: &Allowed<permission::ReadDeployment>,
+        id: AuditEntryId,
+    ) -> Result<AuditEntry, ServiceError> {
         let entry = audit::get(self.access.pool(), id).await?;
         let action = undo::repeat(&entry).ok_or_else(|| {
             conflict("not-repeatable", "This cannot be repeated from its line of the audit log.")
@@ -48,44 +53,55 @@ impl Headgate {
     }
 
     async fn run_from_log(&self, actor: &Actor, action: UndoAction) -> Result<(), ServiceError> {
-        if !is_allowed(actor.role, action.permission()) {
-            return Err(ServiceError::beyond_role());
-        }
+        use permission::{Configure, ManageAccess, Purge, Resync, SteerJobs};
         match action {
             UndoAction::PauseIntegration(id, reason) => {
+                let actor = &within_role::<Configure>(actor)?;
                 self.pause_integration(actor, id, reason.as_deref()).await?;
             }
             UndoAction::ResumeIntegration(id) => {
+                let actor = &within_role::<Configure>(actor)?;
                 self.resume_integration(actor, id).await?;
             }
             UndoAction::UpdateIntegration(id, changes) => {
+                let actor = &within_role::<Configure>(actor)?;
                 self.update_integration(actor, id, &changes).await?;
             }
             UndoAction::UpdateApp(id, changes) => {
+                let actor = &within_role::<Configure>(actor)?;
                 self.update_app(actor, id, &changes).await?;
             }
             UndoAction::UpdateUser(id, changes) => {
-                users::update(&self.access, actor, id, changes).await?;
+                let actor = &within_role::<ManageAccess>(actor)?;
+                self.update_user(actor, id, changes).await?;
             }
             UndoAction::RevokeApiKey(id) => {
-                api_keys::revoke(&self.access, actor, id).await?;
+                let actor = &within_role::<ManageAccess>(actor)?;
+                self.revoke_api_key(actor, id).await?;
             }
             UndoAction::StartResync(id, wanted) => {
+                let actor = &within_role::<Resync>(actor)?;
                 let before = self.delivery.resync(actor.scope(), id).await?;
-                self.start_resync(&Allowed::check(actor)?, before.integration_id, &wanted).await?;
+                self.start_resync(actor, before.integration_id, &wanted).await?;
             }
             UndoAction::SteerResync(id, step) => {
-                self.steer_resync(&Allowed::check(actor)?, id, step).await?;
+                let actor = &within_role::<Resync>(actor)?;
+                self.steer_resync(actor, id, step).await?;
             }
             UndoAction::RequeueJob(id) => {
-                let actor = Allowed::check(actor).map_err(|_| ServiceError::beyond_role())?;
-                self.requeue_job(&actor, id).await?;
+                let actor = &within_role::<SteerJobs>(actor)?;
+                self.requeue_job(actor, id).await?;
             }
             UndoAction::RestoreDeadLetter(id) => {
-                self.restore_dead_letter(&Allowed::check(actor)?, id).await?;
+                let actor = &within_role::<SteerJobs>(actor)?;
+                self.restore_dead_letter(actor, id).await?;
             }
             UndoAction::Bulk(subject, new) => {
-                let start = self.bulk(&Allowed::check(actor)?, subject, *new).await?;
+                if new.action == BulkAction::Purge {
+                    within_role::<Purge>(actor)?;
+                }
+                let actor = &within_role::<SteerJobs>(actor)?;
+                let start = self.bulk(actor, subject, *new).await?;
                 if let BulkStart::Outcome(BulkOutcome::Done(BulkDone { matched: 0, .. })) = start {
                     return Err(conflict(
                         "nothing-matches",
@@ -94,7 +110,8 @@ impl Headgate {
                 }
             }
             UndoAction::SteerOperation(id, step) => {
-                self.steer_operation(&Allowed::check(actor)?, id, step).await?;
+                let actor = &within_role::<SteerJobs>(actor)?;
+                self.steer_operation(actor, id, step).await?;
             }
         }
         Ok(())
@@ -128,6 +145,11 @@ impl Headgate {
         }
         Ok(())
     }
+}
+
+/// The actor with a permission that the line decides.
+fn within_role<P: Needs>(actor: &Actor) -> Result<Allowed<P>, ServiceError> {
+    Allowed::check(actor).map_err(|_| ServiceError::beyond_role())
 }
 
 fn shown<T: Serialize>(what: &T) -> Value {

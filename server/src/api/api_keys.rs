@@ -5,13 +5,13 @@ use super::{
     problem::Problem,
 };
 use crate::state::AppState;
-use access::api_keys as keys;
 use axum::{Json as Answer, extract::State, http::StatusCode};
 use model::{
     api_key::{ApiKey, ApiKeyWithSecret, NewApiKey},
     id::ApiKeyId,
     page::Page,
 };
+use service::Headgate;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 pub(super) fn router() -> OpenApiRouter<AppState> {
@@ -21,11 +21,11 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
 /// Lists API keys, newest first, including revoked and expired ones.
 #[utoipa::path(get, path = "/api-keys", tag = "Access", params(PageParams), responses((status = 200, body = Page<ApiKey>)))]
 async fn list_api_keys(
-    _: Can<ReadDeployment>,
-    State(state): State<AppState>,
+    actor: Can<ReadDeployment>,
+    State(headgate): State<Headgate>,
     query: ListQuery<NoFilter>,
 ) -> Result<Answer<Page<ApiKey>>, Problem> {
-    Ok(Answer(keys::list(&state.access_lists(), query.page).await?))
+    Ok(Answer(headgate.api_keys(&actor, query.page).await?))
 }
 
 /// Creates an API key. Only this answer shows it.
@@ -33,19 +33,19 @@ async fn list_api_keys(
     responses((status = 201, body = ApiKeyWithSecret)))]
 async fn create_api_key(
     actor: Can<ManageAccess>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     Json(new): Json<NewApiKey>,
 ) -> Result<(StatusCode, Answer<ApiKeyWithSecret>), Problem> {
-    Ok((StatusCode::CREATED, Answer(keys::create(&state.access, &actor, &new).await?)))
+    Ok((StatusCode::CREATED, Answer(headgate.create_api_key(&actor, &new).await?)))
 }
 
 /// Revokes an API key: it is refused from the next request on.
 #[utoipa::path(delete, path = "/api-keys/{id}", tag = "Access", responses((status = 204)))]
 async fn revoke_api_key(
     actor: Can<ManageAccess>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     Id(id): Id<ApiKeyId>,
 ) -> Result<StatusCode, Problem> {
-    keys::revoke(&state.access, &actor, id).await?;
+    headgate.revoke_api_key(&actor, id).await?;
     Ok(StatusCode::NO_CONTENT)
 }

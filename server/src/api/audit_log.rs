@@ -10,8 +10,8 @@ use model::{
     audit::{AuditEntry, AuditFilter},
     id::AuditEntryId,
     page::Page,
-    rules::masking::Sensitive as _,
 };
+use service::Headgate;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 pub(super) fn router() -> OpenApiRouter<AppState> {
@@ -27,24 +27,20 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
     responses((status = 200, body = Page<AuditEntry>)))]
 async fn list_audit_log(
     actor: Can<ReadDeployment>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     query: ListQuery<AuditFilter>,
 ) -> Result<Answer<Page<AuditEntry>>, Problem> {
-    let mut page = access::audit::list(&state.console_pool, &query.filter, query.page).await?;
-    page.hide_internals(actor.role);
-    Ok(Answer(page))
+    Ok(Answer(headgate.audit_log(&actor, &query.filter, query.page).await?))
 }
 
 /// Returns an entry of the audit log.
 #[utoipa::path(get, path = "/audit-log/{id}", tag = "Deployment", responses((status = 200, body = AuditEntry)))]
 async fn get_audit_entry(
     actor: Can<ReadDeployment>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     Id(id): Id<AuditEntryId>,
 ) -> Result<Answer<AuditEntry>, Problem> {
-    let mut entry = access::audit::get(&state.pool, id).await?;
-    entry.hide_internals(actor.role);
-    Ok(Answer(entry))
+    Ok(Answer(headgate.audit_entry(&actor, id).await?))
 }
 
 /// Undoes what an entry records. For operators.
@@ -54,10 +50,10 @@ async fn get_audit_entry(
 #[utoipa::path(post, path = "/audit-log/{id}/undo", tag = "Deployment", responses((status = 200, body = AuditEntry)))]
 async fn undo_audit_entry(
     actor: Can<Configure>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     Id(id): Id<AuditEntryId>,
 ) -> Result<Answer<AuditEntry>, Problem> {
-    Ok(Answer(state.headgate.undo(&actor, id).await?))
+    Ok(Answer(headgate.undo(&actor.also()?, id).await?))
 }
 
 /// Repeats what an entry records. For operators.
@@ -67,8 +63,8 @@ async fn undo_audit_entry(
 #[utoipa::path(post, path = "/audit-log/{id}/repeat", tag = "Deployment", responses((status = 200, body = AuditEntry)))]
 async fn repeat_audit_entry(
     actor: Can<Configure>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     Id(id): Id<AuditEntryId>,
 ) -> Result<Answer<AuditEntry>, Problem> {
-    Ok(Answer(state.headgate.repeat(&actor, id).await?))
+    Ok(Answer(headgate.repeat(&actor.also()?, id).await?))
 }

@@ -7,6 +7,7 @@ use super::{
 use crate::state::AppState;
 use axum::{Json as Answer, extract::State};
 use model::storage::Retention;
+use service::Headgate;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 pub(super) fn router() -> OpenApiRouter<AppState> {
@@ -16,8 +17,8 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
 /// Returns what is kept, for how long, and how much space it takes. Sizes are exact; rows are Postgres' last estimate.
 #[utoipa::path(get, path = "/retention", tag = "Deployment", responses((status = 200, body = Retention)))]
 async fn get_retention(
-    _: Can<ReadDeployment>,
-    State(state): State<AppState>,
+    actor: Can<ReadDeployment>,
+    State(headgate): State<Headgate>,
 ) -> Result<Answer<Retention>, Problem> {
-    Ok(Answer(insight::store::storage::retention(&state.console_pool, state.settings.retentions).await?))
+    Ok(Answer(headgate.retention(&actor).await?))
 }

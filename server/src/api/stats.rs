@@ -2,23 +2,21 @@
 
 use super::{
     extract::{Can, Id, ListQuery, NoFilter, PageParams, Query, Read},
-    masked::shown,
     problem::Problem,
 };
 use crate::state::AppState;
-use access::activity::{self, Span};
 use axum::{Json as Answer, extract::State};
 use chrono::{DateTime, Utc};
-use insight::store::stats::{self, answers::answers, minutes};
 use model::{
-    activity::Activity,
-    actor::Scope,
+    activity::{Activity, Span},
     id::IntegrationId,
     moment,
     page::Page,
     stats::{Answers, IntegrationGauge, Levels, Snapshot, Throughput, Window},
+    views::overview::NotRecorded,
 };
 use serde::Deserialize;
+use service::Headgate;
 use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
@@ -97,30 +95,20 @@ struct AnswersParams {
     (status = 404, description = "That minute was not recorded or is no longer kept: the detail names the nearest recorded one.")))]
 async fn get_overview(
     actor: Can<Read>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     Query(params): Query<MomentParams>,
 ) -> Result<Answer<Snapshot>, Problem> {
-    if let Some(at) = params.at {
-        let moment =
-            minutes::moment(&state.console_pool, at).await?.filter(|_| Utc::now() - at <= minutes::KEPT);
-        let Some(moment) = moment else {
-            return Err(not_recorded(minutes::nearest(&state.console_pool, at).await?));
-        };
-        return Ok(Answer(moment.snapshot.narrowed(actor.scope(), None)));
-    }
-    let snapshot = state.live.snapshot(&state.console_pool).await?;
-    Ok(Answer(snapshot.narrowed(actor.scope(), None)))
+    headgate.snapshot_at(&actor, params.at).await?.map(Answer).map_err(not_recorded)
 }
 
 /// Lists the gauges of every integration, on one page; as old as `/stats/overview`.
 #[utoipa::path(get, path = "/stats/integrations", tag = "Statistics", responses((status = 200, body = Page<IntegrationGauge>)))]
 async fn list_gauges(
     actor: Can<Read>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     _: Query<NoFilter>,
 ) -> Result<Answer<Page<IntegrationGauge>>, Problem> {
-    let snapshot = state.live.snapshot(&state.console_pool).await?;
-    Ok(Answer(Page { items: snapshot.narrowed(actor.scope(), None).integrations, next_cursor: None }))
+    Ok(Answer(Page { items: headgate.gauges(&actor).await?, next_cursor: None }))
 }
 
 /// Returns throughput over time.
@@ -128,13 +116,11 @@ async fn list_gauges(
     responses((status = 200, body = Throughput), (status = 404, description = "The integration does not exist, or belongs to another app.")))]
 async fn get_throughput(
     actor: Can<Read>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     Query(params): Query<ThroughputParams>,
 ) -> Result<Answer<Throughput>, Problem> {
-    let pool = &state.console_pool;
-    let chart =
-        stats::throughput_until(pool, actor.scope(), params.integration_id, params.window, params.at).await?;
-    Ok(Answer(chart))
+    let ThroughputParams { window, integration_id, at } = params;
+    Ok(Answer(headgate.throughput(&actor, integration_id, window, at).await?))
 }
 
 /// Returns how many jobs were in each state over time, for the whole deployment. A key that is bound to an app is refused. Kept for 8 days.
@@ -142,15 +128,10 @@ async fn get_throughput(
     responses((status = 200, body = Levels)))]
 async fn get_levels(
     actor: Can<Read>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     Query(params): Query<LevelsParams>,
 ) -> Result<Answer<Levels>, Problem> {
-    if actor.scope() != Scope::AllApps {
-        return Err(Problem::forbidden(
-            "Levels exist for the whole deployment only: use a key that is not bound to an app.",
-        ));
-    }
-    Ok(Answer(minutes::levels(&state.console_pool, params.window, params.at).await?))
+    Ok(Answer(headgate.levels(&actor, params.window, params.at).await?))
 }
 
 /// Lists what happened, newest first: breakers that changed state, changes by operators and programs, pauses of the engine, processes and versions
@@ -161,15 +142,14 @@ async fn get_levels(
     responses((status = 200, body = Page<Activity>)))]
 async fn list_activity(
     actor: Can<Read>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     query: ListQuery<ActivityParams>,
 ) -> Result<Answer<Page<Activity>>, Problem> {
     let span = Span { from: query.filter.from, until: query.filter.until };
-    let page = activity::list(&state.console_pool, actor.scope(), span, query.page).await?;
-    Ok(Answer(shown(&state, &actor, page).await?))
+    Ok(Answer(headgate.activity(&actor, span, query.page).await?))
 }
 
-fn not_recorded(nearest: Option<DateTime<Utc>>) -> Problem {
+fn not_recorded(NotRecorded { nearest }: NotRecorded) -> Problem {
     let nearest = nearest.map_or_else(
         || "Nothing was recorded yet.".to_owned(),
         |at| format!("The nearest recorded minute is {}.", at.format("%Y-%m-%dT%H:%MZ")),
@@ -185,9 +165,9 @@ fn not_recorded(nearest: Option<DateTime<Utc>>) -> Problem {
     responses((status = 200, body = Answers)))]
 async fn get_answers(
     actor: Can<Read>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     Id(id): Id<IntegrationId>,
     Query(params): Query<AnswersParams>,
 ) -> Result<Answer<Answers>, Problem> {
-    Ok(Answer(answers(&state.console_pool, actor.scope(), id, params.window).await?))
+    Ok(Answer(headgate.answers(&actor, id, params.window).await?))
 }

@@ -7,7 +7,7 @@ use super::{
 use crate::state::AppState;
 use axum::{Json as Answer, extract::State};
 use model::{id::WorkerId, page::Page, worker::Worker};
-use queue::store::workers;
+use service::Headgate;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 pub(super) fn router() -> OpenApiRouter<AppState> {
@@ -19,19 +19,19 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
 /// These are the ones whose lease is valid, and those that lost it in the last ten minutes (`lease` is `lost`).
 #[utoipa::path(get, path = "/workers", tag = "Deployment", responses((status = 200, body = Page<Worker>)))]
 async fn list_workers(
-    _: Can<ReadDeployment>,
-    State(state): State<AppState>,
+    actor: Can<ReadDeployment>,
+    State(headgate): State<Headgate>,
     _: ListQuery<NoFilter>,
 ) -> Result<Answer<Page<Worker>>, Problem> {
-    Ok(Answer(Page { items: workers::list(&state.console_pool).await?, next_cursor: None }))
+    Ok(Answer(Page { items: headgate.workers(&actor).await?, next_cursor: None }))
 }
 
 /// Drains a worker: it claims nothing more and finishes what it runs, until it is restarted. 404 when it no longer runs.
 #[utoipa::path(post, path = "/workers/{id}/drain", tag = "Deployment", responses((status = 200, body = Worker)))]
 async fn drain_worker(
     actor: Can<Configure>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     Id(id): Id<WorkerId>,
 ) -> Result<Answer<Worker>, Problem> {
-    Ok(Answer(state.headgate.drain_worker(&actor, id).await?))
+    Ok(Answer(headgate.drain_worker(&actor, id).await?))
 }

@@ -4,7 +4,7 @@ use crate::{
     calls::{
         error::CallError,
         session::{Session, load_session},
-        stats::{NavCounts, load_nav_counts},
+        stats::load_nav_counts,
     },
     components::{FlashBar, KeyHelp, Palette, ThemeSwitch},
     format,
@@ -13,7 +13,7 @@ use crate::{
 };
 use leptos::prelude::*;
 use leptos_router::components::Outlet;
-use model::rules::permission::Permission;
+use model::{rules::permission::Permission, views::overview::NavCounts};
 
 /// The signed-in user, loaded once: pages wait for it together with their own data.
 #[derive(Clone, Copy)]

@@ -1,14 +1,14 @@
 //! A row of the audit log: who did what to what, before and after, and buttons to undo or repeat it.
 
 use crate::{
-    calls::audit::{AuditLine, RepeatAuditEntry, UndoAuditEntry},
+    calls::audit::{RepeatAuditEntry, UndoAuditEntry},
     components::{AuditWords, DeltaDiff},
     state::page_url::PageUrl,
     ui::{Ago, Button, Fact, Facts, Glyph, HiddenFields, Link, PostForm},
 };
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
-use model::audit::AuditEntry;
+use model::{audit::AuditEntry, views::audit::AuditLine};
 use serde_json::Value;
 use std::collections::BTreeMap;
 

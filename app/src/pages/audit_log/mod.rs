@@ -5,7 +5,7 @@ mod line;
 
 use self::{filters::Filters, line::Line};
 use crate::{
-    calls::audit::{AuditList, list_audit_log},
+    calls::audit::list_audit_log,
     components::{EmptyList, LiveBadge, Loaded, NewerRows, PageHead},
     format,
     state::{
@@ -17,6 +17,7 @@ use crate::{
     ui::{Card, Glyph, Pagination, Table},
 };
 use leptos::prelude::*;
+use model::views::audit::AuditList;
 use std::time::Duration;
 
 #[component]

@@ -1,13 +1,12 @@
 //! The overview's table of integrations, those that need attention first.
 
 use crate::{
-    calls::stats::LeftOut,
     components::{GaugeRow, GaugeTable, HealthText, row_of},
     format,
     ui::Card,
 };
 use leptos::prelude::*;
-use model::stats::Snapshot;
+use model::{stats::Snapshot, views::overview::LeftOut};
 
 #[component]
 pub fn Busiest(

@@ -1,7 +1,7 @@
 //! The overview's answer in one sentence.
 
-use crate::{calls::stats::LeftOut, format};
-use model::{rules::health::Health, stats::Snapshot};
+use crate::format;
+use model::{rules::health::Health, stats::Snapshot, views::overview::LeftOut};
 
 /// What is wrong, and when the backlog clears.
 pub fn headline(snapshot: &Snapshot, left_out: LeftOut, is_past: bool) -> String {

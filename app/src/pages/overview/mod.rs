@@ -20,7 +20,7 @@ use self::{
 use crate::{
     calls::{
         error::{CallError, ResponseStatus},
-        stats::{Charts, LeftOut, Overview, OverviewAnswer, load_charts, load_overview},
+        stats::{load_charts, load_overview},
     },
     components::{
         ActivityFeed, Attention, LevelsChart, LiveBadge, Loaded, PageHead, RetryPyramid, ThroughputChart,
@@ -39,6 +39,7 @@ use leptos::prelude::*;
 use model::{
     rules::permission::Permission,
     stats::{Snapshot, Window},
+    views::overview::{Charts, LeftOut, Overview, OverviewAnswer},
 };
 use std::time::Duration;
 

@@ -1,8 +1,10 @@
 //! The last hour as a line, and the same hour a day before as its ghost: one slot a minute, empty where nothing was recorded.
 
-use crate::calls::stats::Past;
 use chrono::{DateTime, TimeDelta, Utc};
-use model::stats::{MinuteTotals, Totals};
+use model::{
+    stats::{MinuteTotals, Totals},
+    views::overview::Past,
+};
 
 const MINUTES: i64 = 60;
 

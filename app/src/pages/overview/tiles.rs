@@ -2,13 +2,15 @@
 
 use super::sparks::{Spark, sparks};
 use crate::{
-    calls::stats::{LeftOut, Past},
     format,
     ui::{Delta, Tile, Tone},
 };
 use chrono::{DateTime, TimeDelta, Utc};
 use leptos::prelude::*;
-use model::stats::{MinuteTotals, Snapshot, Totals};
+use model::{
+    stats::{MinuteTotals, Snapshot, Totals},
+    views::overview::{LeftOut, Past},
+};
 
 #[component]
 pub fn Tiles(

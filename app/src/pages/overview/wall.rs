@@ -2,7 +2,7 @@
 
 use super::{LiveData, headline::headline, tiles::Tiles};
 use crate::{
-    calls::stats::{Overview, OverviewAnswer, load_overview},
+    calls::stats::load_overview,
     components::{
         ActivityFeed, Attention, LevelsChart, LiveBadge, Loaded, PageHead, RetryPyramid, ThemeSwitch,
         ThroughputChart, WorkerTrouble, marks,
@@ -13,7 +13,10 @@ use crate::{
 };
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
-use model::stats::Window;
+use model::{
+    stats::Window,
+    views::overview::{Overview, OverviewAnswer},
+};
 
 #[component]
 pub fn WallPage() -> impl IntoView {

@@ -2,7 +2,7 @@
 
 use super::{key_form::NewKeyForm, part};
 use crate::{
-    calls::settings::{KeyList, RevokeApiKey, forget_new_key},
+    calls::settings::{RevokeApiKey, forget_new_key},
     components::Confirm,
     format,
     state::{clock, page_url::PageUrl},
@@ -13,12 +13,18 @@ use crate::{
 };
 use chrono::{DateTime, Utc};
 use leptos::{prelude::*, task::spawn_local};
-use model::{api_key::ApiKey, id::ApiKeyId};
+use model::{api_key::ApiKey, id::ApiKeyId, views::settings::KeyList};
 
 /// The list, the key created a moment ago, and the form or question that the address asks for.
 #[component]
-pub fn ApiKeys(list: KeyList, url: PageUrl, may_change: bool) -> impl IntoView {
-    let KeyList { page, apps, has_more_apps, new_key, as_of } = list;
+pub fn ApiKeys(
+    list: KeyList,
+    /// The key that was just created.
+    new_key: Option<String>,
+    url: PageUrl,
+    may_change: bool,
+) -> impl IntoView {
+    let KeyList { page, apps, has_more_apps, as_of } = list;
     let now = clock::now_or(as_of);
     let here = part("api-keys", &url);
     let older = page.next_cursor.clone().map(|cursor| here.clone().with("cursor", cursor).to_string());

@@ -34,10 +34,10 @@ pub fn SettingsPage() -> impl IntoView {
             title="Settings"
             data=settings
             show=move |mut settings, reader| {
-                if let Settings::ApiKeys(list) = &mut settings {
+                if let Settings::ApiKeys(_, new_key) = &mut settings {
                     let is_shown = url.get_untracked().get("notice") == Some("key-made");
-                    list.new_key = list.new_key.take().or(kept_key.get_untracked()).filter(|_| is_shown);
-                    kept_key.set(list.new_key.clone());
+                    *new_key = new_key.take().or(kept_key.get_untracked()).filter(|_| is_shown);
+                    kept_key.set(new_key.clone());
                 }
                 let may_change = reader.is_some_and(|r| r.may(Permission::ManageAccess));
                 view! { <Content settings=settings url=url.get_untracked() may_change=may_change /> }.into_any()
@@ -51,7 +51,7 @@ pub fn SettingsPage() -> impl IntoView {
 fn Content(settings: Settings, url: PageUrl, may_change: bool) -> impl IntoView {
     let (shown, headline) = match &settings {
         Settings::Users(_) => ("users", "People who sign in to this console."),
-        Settings::ApiKeys(_) => ("api-keys", "Keys that programs call the API with."),
+        Settings::ApiKeys(..) => ("api-keys", "Keys that programs call the API with."),
         Settings::Retention(..) => ("retention", "What is kept, for how long, and how much space it takes."),
     };
     let segments: Vec<_> = PARTS
@@ -72,7 +72,9 @@ fn Content(settings: Settings, url: PageUrl, may_change: bool) -> impl IntoView 
         </div>
         {match settings {
             Settings::Users(list) => view! { <Users list=list url=url may_change=may_change /> }.into_any(),
-            Settings::ApiKeys(list) => view! { <ApiKeys list=list url=url may_change=may_change /> }.into_any(),
+            Settings::ApiKeys(list, new_key) => {
+                view! { <ApiKeys list=list new_key=new_key url=url may_change=may_change /> }.into_any()
+            }
             Settings::Retention(retention, as_of) => {
                 view! { <RetentionView retention=retention as_of=as_of /> }.into_any()
             }

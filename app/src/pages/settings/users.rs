@@ -5,7 +5,7 @@ use super::{
     user_forms::{EditUser, NewUserForm},
 };
 use crate::{
-    calls::settings::{DeleteUser, UserList},
+    calls::settings::DeleteUser,
     components::Confirm,
     format,
     state::{clock, page_url::PageUrl},
@@ -13,7 +13,7 @@ use crate::{
 };
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
-use model::user::User;
+use model::{user::User, views::settings::UserList};
 
 /// The list, and the form or question that the address asks for.
 #[component]

@@ -2,13 +2,13 @@
 
 use super::{question::Question, row::Row, services::Services, verdict};
 use crate::{
-    calls::workers::{self, load_workers},
+    calls::workers::load_workers,
     components::{LiveBadge, Loaded, PageHead},
     state::{page_url, page_url::PageUrl, refresh, revision},
     ui::{Card, EmptyState, Glyph, Notice, Table, Tone},
 };
 use leptos::prelude::*;
-use model::{id::WorkerId, rules::permission::Permission};
+use model::{id::WorkerId, rules::permission::Permission, views::workers};
 use std::time::Duration;
 
 #[component]

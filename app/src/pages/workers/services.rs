@@ -1,11 +1,11 @@
 //! Maintenance services that the leader runs: what each does, and whether it works.
 
 use crate::{
-    calls::workers::WorkersPage,
     format,
     ui::{Ago, Card, Glyph, Pill, Table, Tone},
 };
 use leptos::prelude::*;
+use model::views::workers::WorkersPage;
 
 /// Failing services first, then in the order in which the leader runs them.
 #[component]

@@ -1,9 +1,8 @@
 //! The feed: each source gives its newest rows by primary key, and the newest of those are the page.
 
-use crate::activity::Span;
 use chrono::{DateTime, Utc};
 use model::{
-    activity::{Activity, ActivityKind, ActivityParts},
+    activity::{Activity, ActivityKind, ActivityParts, Span},
     actor::Scope,
     id::{AppId, IntegrationId},
     page::PageRequest,

@@ -1,6 +1,6 @@
 use crate::touched::session;
-use access::activity::{self, Span};
-use model::{actor::Scope, page::PageRequest};
+use access::activity;
+use model::{activity::Span, actor::Scope, page::PageRequest};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]

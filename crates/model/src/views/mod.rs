@@ -1,6 +1,7 @@
 //! What the pages of the console show: composed by the service floor, rendered by the console.
 
 pub mod bulk;
+pub mod audit;
 pub mod choices;
 pub mod find;
 pub mod job_list;
@@ -12,3 +13,6 @@ pub mod failures;
 pub mod names;
 pub mod operations;
 pub mod resyncs;
+pub mod overview;
+pub mod settings;
+pub mod workers;

@@ -4,8 +4,6 @@
 //! All viewers share what is read. A stream ends at shutdown, because a server waits for open streams without limit, and within a second after
 //! its key or session ends.
 
-mod opened;
-
 use super::{
     extract::{Can, Query, Read},
     problem::Problem,
@@ -14,26 +12,21 @@ use crate::{middleware::session, state::AppState};
 use access::CredentialWatch;
 use axum::{
     extract::State,
-    http::{HeaderMap, HeaderName, HeaderValue, StatusCode},
+    http::{HeaderMap, HeaderName, HeaderValue},
     response::{
         IntoResponse, Response,
         sse::{Event, KeepAlive, Sse},
     },
 };
-use chrono::{DateTime, TimeDelta, Utc};
-use futures::{Stream, stream};
-use insight::live::LiveState;
-use model::{actor::Scope, id::IntegrationId, opened::Opened};
-use opened::OpenedStream;
+use futures::{Stream, StreamExt, stream};
+use model::{actor::Actor, id::IntegrationId, opened::Opened};
 use serde::Deserialize;
-use std::{convert::Infallible, sync::Arc, time::Duration};
-use tokio::sync::watch;
+use service::{LiveFilter, StreamEvent};
+use std::{convert::Infallible, time::Duration};
 use tokio_util::sync::CancellationToken;
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-/// Between two `snapshot` events: a second, less the jitter of the sampler's clock.
-const MIN_SNAPSHOT_INTERVAL: TimeDelta = TimeDelta::milliseconds(900);
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
 
 pub(super) fn router() -> OpenApiRouter<AppState> {
@@ -76,40 +69,27 @@ async fn live(
     Query(params): Query<LiveParams>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    if let Some(id) = params.integration_id {
-        state.delivery.integration(actor.scope(), id).await?;
-    }
-    let token = session::token_of(&headers);
-    let credential = || state.access.watch_credential(&actor, token.as_deref());
-    let mut opened_stream = match params.open {
-        Some(opened) => Some(OpenedStream::begin(state.clone(), &actor, opened, credential()).await),
+    let filter = LiveFilter { integration_id: params.integration_id, changes: params.changes };
+    let snapshots = state.headgate.live_snapshots(&actor, filter).await?;
+    let object = match params.open {
+        Some(opened) => Some(state.headgate.live_object(&actor, opened).await),
         None => None,
     };
-    if let Some(opened_stream) = opened_stream.take_if(|_| !params.changes) {
-        return Ok(answer(opened_stream?.events()));
-    }
-    let viewer = Viewer {
-        snapshots: state.live.subscribe(),
-        is_first: true,
-        scope: actor.scope(),
-        integration_id: params.integration_id,
-        wants_changes: params.changes,
-        sent_at: None,
-        shutdown: state.stop.clone(),
-        credential: credential(),
-    };
-    Ok(match opened_stream {
-        None => answer(viewer.events()),
-        Some(Ok(opened_stream)) => answer(stream::select(viewer.events(), opened_stream.events())),
+    let end = StreamEnd::of(&state, &actor, &headers);
+    Ok(match object {
+        None => answer(snapshots, end),
+        Some(object) if !params.changes => answer(object?, end),
+        Some(Ok(object)) => answer(stream::select(snapshots, object), end),
         // A refusal would leave the viewer without the snapshots too.
-        Some(Err(problem)) if problem.status() == StatusCode::NOT_FOUND => {
-            answer(stream::select(viewer.events(), stream::iter([Ok(opened::gone())])))
+        Some(Err(error)) if error.is_not_found() => {
+            answer(stream::select(snapshots, stream::iter([StreamEvent::gone()])), end)
         }
-        Some(Err(problem)) => return Err(problem),
+        Some(Err(error)) => return Err(error.into()),
     })
 }
 
-fn answer(events: impl Stream<Item = Result<Event, Infallible>> + Send + 'static) -> Response {
+fn answer(events: impl Stream<Item = StreamEvent> + Send + 'static, end: StreamEnd) -> Response {
+    let events = events.take_until(end.reached()).map(|event| Ok::<_, Infallible>(sse(&event)));
     let mut response =
         Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE_INTERVAL)).into_response();
     // Nginx would buffer the answer until it ends, and show nothing.
@@ -131,54 +111,32 @@ struct LiveEvent {
     data: String,
 }
 
-struct Viewer {
-    snapshots: watch::Receiver<Arc<LiveState>>,
-    is_first: bool,
-    scope: Scope,
-    integration_id: Option<IntegrationId>,
-    wants_changes: bool,
-    /// `at` of the last event sent.
-    sent_at: Option<DateTime<Utc>>,
-    shutdown: CancellationToken,
+fn sse(StreamEvent { name, at, json }: &StreamEvent) -> Event {
+    let event = Event::default().event(name);
+    let event = match at {
+        Some(at) => event.id(at.timestamp_millis().to_string()),
+        None => event,
+    };
+    event.data(json)
+}
+
+/// What ends a stream.
+struct StreamEnd {
+    stop: CancellationToken,
     credential: CredentialWatch,
 }
 
-impl Viewer {
-    fn events(self) -> impl Stream<Item = Result<Event, Infallible>> + Send {
-        stream::unfold(self, async |mut viewer| Some((Ok(viewer.next().await?), viewer)))
+impl StreamEnd {
+    fn of(state: &AppState, actor: &Actor, headers: &HeaderMap) -> Self {
+        let token = session::token_of(headers);
+        let credential = state.access.watch_credential(actor, token.as_deref());
+        Self { stop: state.stop.clone(), credential }
     }
 
-    async fn next(&mut self) -> Option<Event> {
-        loop {
-            if !std::mem::take(&mut self.is_first) {
-                tokio::select! {
-                    () = self.shutdown.cancelled() => return None,
-                    () = self.credential.ended() => return None,
-                    changed = self.snapshots.changed() => changed.ok()?,
-                }
-            }
-            let state = Arc::clone(&self.snapshots.borrow_and_update());
-            if let Some(event) = self.event(&state) {
-                return Some(event);
-            }
+    async fn reached(mut self) {
+        tokio::select! {
+            () = self.stop.cancelled() => {}
+            () = self.credential.ended() => {}
         }
-    }
-
-    /// `None`: too soon after the last event; the next state is sent instead.
-    fn event(&mut self, state: &LiveState) -> Option<Event> {
-        let snapshot = state.snapshot.as_ref()?;
-        let is_whole = self.scope == Scope::AllApps && self.integration_id.is_none();
-        let (name, json) = match &state.changes {
-            Some((since, changes)) if self.wants_changes && is_whole && self.sent_at == Some(*since) => {
-                ("changes", Arc::clone(changes))
-            }
-            _ if self.sent_at.is_some_and(|sent_at| snapshot.at - sent_at < MIN_SNAPSHOT_INTERVAL) => {
-                return None;
-            }
-            _ if is_whole => ("snapshot", Arc::clone(&state.json)),
-            _ => ("snapshot", state.part(self.scope, self.integration_id)?),
-        };
-        self.sent_at = Some(snapshot.at);
-        Some(Event::default().event(name).id(snapshot.at.timestamp_millis().to_string()).data(json))
     }
 }

@@ -1,8 +1,7 @@
 //! The gauges that a page is sent with. With thousands of integrations they would weigh megabytes, of which the page shows a
 //! few rows; the event stream brings the others.
 
-use crate::calls::stats::LeftOut;
-use model::{rules::health::Health, stats::Snapshot};
+use model::{rules::health::Health, stats::Snapshot, views::overview::LeftOut};
 use std::{cmp::Reverse, collections::BTreeSet};
 
 /// Up to this number nothing is left out.
@@ -13,7 +12,7 @@ const MAX_WORST: usize = 24;
 const MAX_OLDEST: usize = 8;
 
 /// The snapshot with the worst integrations and those that wait longest, and the totals of the others.
-pub fn trim(snapshot: &Snapshot) -> (Snapshot, LeftOut) {
+pub(crate) fn trim(snapshot: &Snapshot) -> (Snapshot, LeftOut) {
     if snapshot.integrations.len() <= MAX_WHOLE {
         return (snapshot.clone(), LeftOut::default());
     }
