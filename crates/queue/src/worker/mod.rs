@@ -28,19 +28,10 @@ mod state;
 pub use crate::store::jobs::{Completion, Failure, Response};
 #[cfg(feature = "testing")]
 pub(crate) use engine::by_hand;
-pub use engine::{
-    lease_thread::{OnStuck, Stuck},
-    report::{EngineReport, EngineWatch},
-    start::{Engine, EngineHandle},
-};
+pub use engine::{Engine, EngineHandle, EngineReport, EngineWatch, OnStuck, Stuck};
 pub use handler::{
-    attempt_handler::{
-        AttemptHandler, CompletedJob, DEFAULT_PROGRAM, EndedAs, EndedJob, Handlers, Outcome, Uncertain,
-    },
-    leased_job::{LeasedJob, SendPermit},
-    peers::Peers,
-    progress::{LeaseLost, Progress},
-    unhandled::Unhandled,
+    AttemptHandler, CompletedJob, DEFAULT_PROGRAM, EndedAs, EndedJob, Handlers, LeaseLost, LeasedJob,
+    Outcome, Peers, Progress, SendPermit, Uncertain, Unhandled,
 };
-pub use limit::slots::{AT_ONCE, Slot, Slots};
-pub use state::meters::{Rounds, SIZES};
+pub use limit::{AT_ONCE, Slot, Slots};
+pub use state::{Rounds, SIZES};

@@ -4,8 +4,9 @@ use crate::{
     EngineConfig,
     store::jobs::ClaimedJob,
     worker::{
-        Handlers, Peers, finish::finisher::Finisher, lease::validity::Lease, run::execute::execute,
-        state::shared::Shared,
+        engine::parts::Parts,
+        handler::{Handlers, Peers},
+        lease::Lease,
     },
 };
 use sqlx::PgPool;
@@ -13,10 +14,12 @@ use std::sync::Arc;
 
 /// Runs a claimed job until its end is recorded. No task is left running except those of the handler.
 pub(crate) async fn run_claimed(pool: &PgPool, config: &EngineConfig, handlers: &Handlers, job: ClaimedJob) {
-    let shared = Arc::new(Shared::new(pool.clone(), config.clone(), handlers.clone()));
-    shared.add_claimed(job.claim_batch_id, &[(job.assignment_id, job.integration_id)]);
-    let (finisher, recorded) = Finisher::start(Arc::clone(&shared));
-    execute(shared, finisher, job, Arc::new(Peers::new(1)), Arc::new(Lease::endless())).await;
+    let parts = Parts::new(pool.clone(), config.clone(), handlers.clone());
+    parts.running.add(&[(job.assignment_id, job.integration_id)]);
+    parts.batches.add(job.claim_batch_id, 1);
+    let (finisher, recorded) = parts.start_finisher();
+    let runner = Arc::new(parts.runner(finisher));
+    runner.execute(job, Arc::new(Peers::new(1)), Arc::new(Lease::endless())).await;
     if let Err(error) = recorded.await {
         tracing::error!(%error, "the finisher did not end in order");
     }

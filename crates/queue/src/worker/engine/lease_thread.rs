@@ -4,9 +4,7 @@
 //! they run on an operating system thread with a small runtime of its own. So do the watchdog, which ends the lease when the loops that would record
 //! results have stopped, and the check for overdue attempts whose handlers do not yield.
 
-use crate::worker::{
-    finish::finisher::Finisher, heartbeat::beat::heartbeat, run::overdue::end_overdue, state::shared::Shared,
-};
+use crate::worker::{heartbeat::Heartbeats, lease::ProcessLease, run::OverdueCheck, state::Watchdog};
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 use tokio::sync::oneshot;
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -22,16 +20,16 @@ pub struct Stuck {
 pub type OnStuck = Arc<dyn Fn(Stuck) + Send + Sync>;
 
 /// The running thread. It ends when this is dropped.
-pub(crate) struct LeaseThread {
+pub(super) struct LeaseThread {
     ended: oneshot::Receiver<()>,
     stop: DropGuard,
 }
 
 impl LeaseThread {
-    pub(crate) fn start(shared: Arc<Shared>, finisher: Finisher, on_stuck: OnStuck) -> Self {
+    pub(super) fn start(watch: LeaseWatch, on_stuck: OnStuck) -> Self {
         let stop = CancellationToken::new();
         let (send_end, ended) = oneshot::channel();
-        let body = Body { shared, finisher, on_stuck, stop: stop.clone(), _ended: send_end };
+        let body = Body { watch, on_stuck, stop: stop.clone(), _ended: send_end };
         let spawned = std::thread::Builder::new().name("headgate-lease".to_owned()).spawn(move || body.run());
         if let Err(error) = spawned {
             tracing::error!(%error, "no thread for heartbeats: this process claims nothing");
@@ -40,16 +38,24 @@ impl LeaseThread {
     }
 
     /// Ends the lease in order.
-    pub(crate) async fn end(self) {
+    pub(super) async fn end(self) {
         drop(self.stop);
         // The sender is only dropped, when the thread ends.
         let _ = self.ended.await;
     }
 }
 
+/// What runs on the thread.
+pub(super) struct LeaseWatch {
+    pub(super) heartbeats: Heartbeats,
+    pub(super) overdue_check: OverdueCheck,
+    pub(super) lease: Arc<ProcessLease>,
+    pub(super) watchdog: Arc<Watchdog>,
+    pub(super) watchdog_timeout: Duration,
+}
+
 struct Body {
-    shared: Arc<Shared>,
-    finisher: Finisher,
+    watch: LeaseWatch,
     on_stuck: OnStuck,
     stop: CancellationToken,
     /// Dropped with the rest when the thread ends.
@@ -73,8 +79,8 @@ impl Body {
             .unwrap_or(Some("heartbeats"));
         if let Some(part) = stuck.filter(|_| !self.stop.is_cancelled()) {
             // The lease first: this process stops what it still can, and others get the jobs.
-            self.shared.lose_lease();
-            self.shared.set_stuck(part);
+            self.watch.lease.lose();
+            self.watch.watchdog.note_stuck(part);
             tracing::error!(part, "the engine has stopped: {part} no longer responds; the lease is released");
             (self.on_stuck)(Stuck { part });
         }
@@ -83,7 +89,7 @@ impl Body {
     /// Runs until `stop` (none) or until a loop has stopped.
     async fn run_until_stuck(&self) -> Option<&'static str> {
         let watch = async {
-            let part = self.shared.watchdog.until_one_stops(self.shared.config.watchdog_timeout).await;
+            let part = self.watch.watchdog.until_one_stops(self.watch.watchdog_timeout).await;
             if self.stop.is_cancelled() {
                 // A loop that never ends must not keep the worker from signing off.
                 std::future::pending::<()>().await;
@@ -91,17 +97,17 @@ impl Body {
             part
         };
         tokio::select! {
-            () = heartbeat(&self.shared, &self.stop) => None,
+            () = self.watch.heartbeats.beat_until(&self.stop) => None,
             part = watch => Some(part),
-            () = end_overdue(&self.shared, &self.finisher) => None,
+            () = self.watch.overdue_check.repeat() => None,
         }
     }
 }
 
 /// Shows the watchdog that the runtime of the jobs still runs tasks.
-pub(crate) async fn show_that_tasks_run(shared: Arc<Shared>, stop: CancellationToken) {
+pub(super) async fn show_that_tasks_run(watchdog: Arc<Watchdog>, stop: CancellationToken) {
     const STEP: Duration = Duration::from_secs(1);
-    let watched = shared.watchdog.watch("runtime");
+    let watched = watchdog.watch("runtime");
     loop {
         watched.alive_within(STEP);
         tokio::select! {

@@ -2,54 +2,73 @@
 
 use crate::{
     wake::{CANCEL_CHANNEL, CHANNEL},
-    worker::state::shared::Shared,
+    worker::{
+        lease::ProcessLease,
+        run::Attempts,
+        state::{WakeUps, Watchdog},
+    },
 };
 use model::id::AssignmentId;
-use sqlx::postgres::{PgListener, PgPoolOptions};
+use sqlx::{
+    PgPool,
+    postgres::{PgListener, PgPoolOptions},
+};
 use std::{sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
 
-/// Listens until the engine has ended: jobs that use their grace time can still be cancelled.
-pub(crate) async fn listen(shared: Arc<Shared>, stop: CancellationToken) {
-    // Notifications may not come for hours, so all that can be watched of this loop is whether it died.
-    let watched = shared.watchdog.watch("wake-ups");
-    while !stop.is_cancelled() {
-        let heard = tokio::select! {
-            () = stop.cancelled() => break,
-            heard = hear(&shared) => heard,
-        };
-        if let Err(error) = heard {
-            tracing::debug!(%error, "not listening for wake-ups");
-        }
-        tokio::select! {
-            () = stop.cancelled() => break,
-            () = tokio::time::sleep(Duration::from_secs(1)) => {}
-        }
-    }
-    watched.ended();
+/// Hears the notifications of the database.
+pub(super) struct Listener {
+    /// Its connect options are used, for a connection of its own.
+    pub(super) pool: PgPool,
+    pub(super) lease: Arc<ProcessLease>,
+    pub(super) attempts: Arc<Attempts>,
+    pub(super) wake_ups: Arc<WakeUps>,
+    pub(super) watchdog: Arc<Watchdog>,
 }
 
-async fn hear(shared: &Shared) -> Result<(), sqlx::Error> {
-    // A connection of its own, so that listening takes none from the engine's pool.
-    let options = (*shared.pool.connect_options()).clone();
-    let own = PgPoolOptions::new().max_connections(1).connect_lazy_with(options);
-    let mut listener = PgListener::connect_with(&own).await?;
-    listener.listen_all([CHANNEL, CANCEL_CHANNEL]).await?;
-    shared.work.notify_one();
-    shared.recheck_cancels.notify_one();
-    loop {
-        // None: the connection broke and is opened again; notifications in between are lost, so check at once. (`recv` would hide that.)
-        match listener.try_recv().await? {
-            Some(heard) if heard.channel() == CANCEL_CHANNEL => {
-                shared.attempts.request_cancel(assignments(heard.payload()));
+impl Listener {
+    /// Listens until the engine has ended: jobs that use their grace time can still be cancelled.
+    pub(super) async fn listen(self, stop: CancellationToken) {
+        // Notifications may not come for hours, so all that can be watched of this loop is whether it died.
+        let watched = self.watchdog.watch("wake-ups");
+        while !stop.is_cancelled() {
+            let heard = tokio::select! {
+                () = stop.cancelled() => break,
+                heard = self.hear() => heard,
+            };
+            if let Err(error) = heard {
+                tracing::debug!(%error, "not listening for wake-ups");
             }
-            // Its waker is in this process, and has woken the engine already.
-            Some(heard) if shared.is_own_waker(heard.payload()) => {}
-            Some(_) => shared.work.notify_one(),
-            None => {
-                tracing::debug!("the listening connection broke");
-                shared.work.notify_one();
-                shared.recheck_cancels.notify_one();
+            tokio::select! {
+                () = stop.cancelled() => break,
+                () = tokio::time::sleep(Duration::from_secs(1)) => {}
+            }
+        }
+        watched.ended();
+    }
+
+    async fn hear(&self) -> Result<(), sqlx::Error> {
+        // A connection of its own, so that listening takes none from the engine's pool.
+        let options = (*self.pool.connect_options()).clone();
+        let own = PgPoolOptions::new().max_connections(1).connect_lazy_with(options);
+        let mut listener = PgListener::connect_with(&own).await?;
+        listener.listen_all([CHANNEL, CANCEL_CHANNEL]).await?;
+        self.wake_ups.wake();
+        self.lease.recheck_cancels();
+        loop {
+            // None: the connection broke and is opened again; notifications in between are lost, so check at once. (`recv` would hide that.)
+            match listener.try_recv().await? {
+                Some(heard) if heard.channel() == CANCEL_CHANNEL => {
+                    self.attempts.request_cancel(assignments(heard.payload()));
+                }
+                // Its waker is in this process, and has woken the engine already.
+                Some(heard) if self.wake_ups.is_own_waker(heard.payload()) => {}
+                Some(_) => self.wake_ups.wake(),
+                None => {
+                    tracing::debug!("the listening connection broke");
+                    self.wake_ups.wake();
+                    self.lease.recheck_cancels();
+                }
             }
         }
     }

@@ -1,9 +1,6 @@
 //! The state of a process's engine, for `/readyz` and `/metrics`.
 
-use crate::worker::{
-    heartbeat::clock_skew,
-    state::{meters::Rounds, shared::Shared},
-};
+use crate::worker::{engine::parts::Parts, heartbeat, state::Rounds};
 use chrono::TimeDelta;
 use std::{sync::Arc, time::Duration};
 
@@ -16,7 +13,7 @@ const REGISTRATION_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Reads the report of a running engine, also while it stops. Cheap to clone.
 #[derive(Clone)]
-pub struct EngineWatch(Arc<Shared>);
+pub struct EngineWatch(Arc<Parts>);
 
 /// The state of an engine at one moment.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -60,39 +57,39 @@ pub struct EngineReport {
 }
 
 impl EngineWatch {
-    pub(crate) fn new(shared: Arc<Shared>) -> Self {
-        Self(shared)
+    pub(super) fn new(parts: Arc<Parts>) -> Self {
+        Self(parts)
     }
 
     /// The state now.
     #[must_use]
     pub fn report(&self) -> EngineReport {
-        let shared = &*self.0;
-        let meters = &shared.meters;
-        let (unrecorded, locked_elsewhere) = (shared.unrecorded(), shared.locked_elsewhere());
-        let is_registered = *shared.is_registered.borrow();
+        let parts = &*self.0;
+        let meters = &parts.meters;
+        let (unrecorded, locked_elsewhere) = (parts.results.unrecorded(), parts.results.locked_elsewhere());
+        let is_registered = parts.lease.is_registered();
         EngineReport {
-            slots: shared.config.workers,
-            running: shared.running(),
+            slots: parts.config.workers,
+            running: parts.running.count(),
             unrecorded,
-            blocked: shared.attempts.blocked(),
-            stuck: shared.stuck(),
+            blocked: parts.attempts.blocked(),
+            stuck: parts.watchdog.stuck(),
             locked_elsewhere,
             unrecorded_for: if unrecorded > locked_elsewhere {
                 meters.results_wait_for()
             } else {
                 Duration::ZERO
             },
-            recorded: *shared.recorded.borrow(),
+            recorded: *parts.results.recorded().borrow(),
             is_registered,
             // Without a lease the claimer only waits for one, so its silence is as long.
             unregistered_for: if is_registered { Duration::ZERO } else { meters.claimer_silent_for() },
-            is_draining: shared.is_draining(),
-            is_stopping: shared.no_more_claims.is_cancelled(),
-            is_away: shared.is_away(),
+            is_draining: parts.lease.is_draining(),
+            is_stopping: parts.no_more_claims.is_cancelled(),
+            is_away: parts.availability.is_away(),
             claimer_silent_for: meters.claimer_silent_for(),
             clock_ahead: meters.clock_ahead(),
-            lost_leases: meters.lost_leases(),
+            lost_leases: parts.lease.lost_count(),
             claims: meters.claims(),
             finishes: meters.finishes(),
         }
@@ -103,7 +100,7 @@ impl EngineReport {
     /// A sentence about this host's clock; none while it agrees with the database's.
     #[must_use]
     pub fn clock_skew(&self) -> Option<String> {
-        clock_skew::in_words(self.clock_ahead)
+        heartbeat::in_words(self.clock_ahead)
     }
 
     /// Why it does no work, as a sentence for operators; none while it does, or is not supposed to.

@@ -5,7 +5,10 @@
 use crate::{
     error::QueueError,
     store::jobs::{Applied, Ending},
-    worker::{AttemptHandler, EndedAs, EndedJob, Handlers, finish::finisher::Finished},
+    worker::{
+        finish::Finished,
+        handler::{AttemptHandler, EndedAs, EndedJob, Handlers},
+    },
 };
 use futures::FutureExt as _;
 use sqlx::PgConnection;
@@ -152,7 +155,7 @@ mod tests {
     use super::*;
     use crate::{
         store::jobs::AttemptEnd,
-        worker::{Uncertain, sample_job::plain},
+        worker::{handler::Uncertain, sample_job::plain},
     };
     use std::{any::Any, time::Duration};
 

@@ -5,13 +5,14 @@
 //! free and their lease is kept. As with all unrecorded results, a process with more of them than workers claims less, and with twice as many nothing.
 
 use crate::worker::{
-    finish::finisher::Finished,
-    finish::recording::{Locks, MAX_TRY_TIME},
-    finish::writing::write,
-    state::shared::Shared,
-    state::watchdog::WatchedLoop,
+    finish::{
+        Finished,
+        recorder::{Locks, MAX_TRY_TIME},
+        writer::Writer,
+    },
+    state::{Watchdog, WatchedLoop},
 };
-use std::{collections::VecDeque, sync::Arc, time::Duration};
+use std::{collections::VecDeque, time::Duration};
 use tokio::{
     sync::mpsc,
     time::{Instant, sleep},
@@ -26,13 +27,17 @@ const MAX_PAUSE: Duration = Duration::from_secs(2);
 const FIRST_WARNING: Duration = Duration::from_secs(10);
 
 /// Records what it receives, until everything is recorded and all senders are gone.
-pub(crate) async fn record_locked(shared: Arc<Shared>, mut results: mpsc::UnboundedReceiver<Finished>) {
-    let watched = shared.watchdog.watch("locked results");
+pub(crate) async fn record_locked(
+    writer: &Writer,
+    watchdog: &Watchdog,
+    mut results: mpsc::UnboundedReceiver<Finished>,
+) {
+    let watched = watchdog.watch("locked results");
     let mut locked = VecDeque::new();
     let mut pace = Pace::new();
     loop {
         if locked.is_empty() {
-            shared.set_locked_elsewhere(0);
+            writer.results.set_locked_elsewhere(0);
             watched.waits_for_work();
             pace = Pace::new();
             match results.recv().await {
@@ -43,26 +48,32 @@ pub(crate) async fn record_locked(shared: Arc<Shared>, mut results: mpsc::Unboun
         while let Ok(finished) = results.try_recv() {
             locked.push_back(finished);
         }
-        shared.set_locked_elsewhere(locked.len());
+        writer.results.set_locked_elsewhere(locked.len());
         watched.alive_within(MAX_TRY_TIME);
         pace.warn_if_due(locked.len());
         let began_at = Instant::now();
         let count = locked.len();
-        round(&shared, &watched, &mut locked).await;
-        pace.wait(locked.len() < count, began_at.elapsed() >= shared.config.lock_timeout).await;
+        round(writer, &watched, &mut locked).await;
+        let (has_recorded, has_waited) =
+            (locked.len() < count, began_at.elapsed() >= writer.recorder.lock_timeout);
+        if has_recorded || has_waited {
+            pace.quicken();
+        } else {
+            pace.wait().await;
+        }
     }
     watched.ended();
 }
 
 /// Records all that are unlocked, and waits for the lock of the first of the rest.
-async fn round(shared: &Shared, watched: &WatchedLoop<'_>, locked: &mut VecDeque<Finished>) {
+async fn round(writer: &Writer, watched: &WatchedLoop<'_>, locked: &mut VecDeque<Finished>) {
     for _ in 0..locked.len().div_ceil(MAX_BATCH) {
         let some: Vec<Finished> = locked.drain(..locked.len().min(MAX_BATCH)).collect();
-        locked.extend(write(shared, watched, some, Locks::Skip).await);
+        locked.extend(writer.write(watched, some, Locks::Skip).await);
     }
-    shared.set_locked_elsewhere(locked.len());
+    writer.results.set_locked_elsewhere(locked.len());
     if let Some(first) = locked.pop_front() {
-        locked.extend(write(shared, watched, vec![first], Locks::Queue).await);
+        locked.extend(writer.write(watched, vec![first], Locks::Queue).await);
     }
 }
 
@@ -78,11 +89,11 @@ impl Pace {
         Self { since: Instant::now(), warn_at: FIRST_WARNING, pause: FIRST_PAUSE }
     }
 
-    async fn wait(&mut self, has_recorded: bool, has_waited: bool) {
-        if has_recorded || has_waited {
-            self.pause = FIRST_PAUSE;
-            return;
-        }
+    fn quicken(&mut self) {
+        self.pause = FIRST_PAUSE;
+    }
+
+    async fn wait(&mut self) {
         sleep(self.pause.mul_f64(0.5 + rand::random::<f64>())).await;
         self.pause = (self.pause * 2).min(MAX_PAUSE);
     }

@@ -1,20 +1,19 @@
-//! The trait the engine calls for each attempt, and the registry of handlers.
+//! The trait the engine calls for each attempt.
 //!
 //! [`AttemptHandler`] is the low-level interface: the job as it is stored, every outcome an attempt can have, and a part in the finishing
-//! transaction. Headgate's deliveries implement it. For other kinds of jobs write a [`JobHandler`], which has a typed payload and `?`;
-//! [`Handlers::handle`] adapts it.
+//! transaction. Headgate's deliveries implement it. For other kinds of jobs write a [`JobHandler`](crate::JobHandler), which has a typed payload and
+//! `?`; [`Handlers::handle`](crate::worker::Handlers::handle) adapts it.
 
 use crate::{
-    job::{Job, JobHandler, Typed},
     store::jobs::{Completion, Failure, Response},
-    worker::{LeasedJob, Unhandled},
+    worker::handler::{LeasedJob, Uncertain},
 };
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use model::id::{AppId, IntegrationId, JobId};
 use serde_json::Value;
 use sqlx::PgConnection;
-use std::{any::Any, collections::HashMap, sync::Arc};
+use std::any::Any;
 
 /// The outcome of one attempt.
 #[derive(Debug)]
@@ -96,9 +95,6 @@ pub struct EndedJob {
     pub uncertain: Option<Uncertain>,
 }
 
-/// A handler's own note of what may have arrived, which only the handler can read.
-pub type Uncertain = Box<dyn Any + Send + Sync>;
-
 /// Makes the attempts at a kind of job.
 #[async_trait]
 pub trait AttemptHandler: Send + Sync + 'static {
@@ -138,73 +134,5 @@ pub trait AttemptHandler: Send + Sync + 'static {
     /// committed. Return false where they never do, which saves that query at the end of a job.
     fn may_enqueue(&self) -> bool {
         true
-    }
-}
-
-/// The program of runners and clients that name none.
-pub const DEFAULT_PROGRAM: &str = "main";
-
-/// The handlers of a process by job type, and the program whose lanes it claims from.
-#[derive(Clone)]
-pub struct Handlers {
-    program: Option<String>,
-    default: Arc<dyn AttemptHandler>,
-    /// Whether the default handler does jobs, or leaves them to other processes.
-    does_all: bool,
-    by_job_type: HashMap<String, Arc<dyn AttemptHandler>>,
-}
-
-impl Handlers {
-    /// One handler for all jobs of `headgate`'s deliveries: the lanes without a program.
-    #[must_use]
-    pub fn new(default: Arc<dyn AttemptHandler>) -> Self {
-        Self { program: None, default, does_all: true, by_job_type: HashMap::new() }
-    }
-
-    /// No handler yet, for the lanes of the program [`main`](DEFAULT_PROGRAM). Jobs of other types are left to processes that know them; see
-    /// [`Unhandled`].
-    #[must_use]
-    pub fn none() -> Self {
-        let unhandled = Self::new(Arc::new(Unhandled::default())).program(DEFAULT_PROGRAM);
-        Self { does_all: false, ..unhandled }
-    }
-
-    /// Claims from the lanes of this program only; see [`Runner::program`](crate::Runner::program).
-    #[must_use]
-    pub fn program(self, name: &str) -> Self {
-        Self { program: Some(name.to_owned()), ..self }
-    }
-
-    /// The program whose lanes are claimed from; none: `headgate`'s deliveries.
-    #[must_use]
-    pub fn program_name(&self) -> Option<&str> {
-        self.program.as_deref()
-    }
-
-    /// The job types with a handler, sorted; none: all types are handled.
-    #[must_use]
-    pub fn job_types(&self) -> Option<Vec<String>> {
-        let mut job_types: Vec<String> = self.by_job_type.keys().cloned().collect();
-        job_types.sort();
-        Some(job_types).filter(|_| !self.does_all)
-    }
-
-    /// Registers a typed handler for its [`Job::JOB_TYPE`]. The last one registered for a type counts.
-    #[must_use]
-    pub fn handle<J: Job>(self, handler: impl JobHandler<J>) -> Self {
-        self.register(J::JOB_TYPE, Arc::new(Typed::new(handler)))
-    }
-
-    /// Registers a handler for one job type.
-    #[must_use]
-    pub fn register(mut self, job_type: &str, handler: Arc<dyn AttemptHandler>) -> Self {
-        self.by_job_type.insert(job_type.to_owned(), handler);
-        self
-    }
-
-    /// The handler of a job type.
-    #[must_use]
-    pub fn of(&self, job_type: &str) -> &Arc<dyn AttemptHandler> {
-        self.by_job_type.get(job_type).unwrap_or(&self.default)
     }
 }

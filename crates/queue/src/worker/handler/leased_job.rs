@@ -1,8 +1,12 @@
 //! The job of a running attempt.
 
 use crate::{
+    mutex::lock,
     store::jobs::ClaimedJob,
-    worker::{LeaseLost, Peers, Progress, Slot, Slots, Uncertain, handler::progress::ReportTo},
+    worker::{
+        handler::{LeaseLost, Peers, Progress, SendPermit, Uncertain, progress::ReportTo},
+        limit::{Slot, Slots},
+    },
 };
 use chrono::{DateTime, Utc};
 use model::{
@@ -14,7 +18,7 @@ use serde_json::Value;
 use sqlx::PgPool;
 use std::{
     sync::{
-        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        Arc, Mutex, MutexGuard, OnceLock,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -71,66 +75,11 @@ pub struct LeasedJob {
     progress: OnceLock<Progress>,
 }
 
-/// The permission to send for a job, for a task that sends for several jobs and outlives their handlers.
-#[derive(Clone)]
-pub struct SendPermit {
-    integration_id: IntegrationId,
-    slots: Slots,
-    uncertain: Arc<Mutex<UncertainState>>,
-}
-
-/// What may have arrived, until the attempt has ended.
-#[derive(Default)]
-struct UncertainState {
-    value: Option<Uncertain>,
-    /// A task sends it together with other jobs: this attempt cannot stop a request that is on its way.
-    is_carried: bool,
-    has_ended: bool,
-}
-
 /// Time that does not count against the time-out.
 #[derive(Default)]
 struct StoppedClock {
     before: Duration,
     since: Option<Instant>,
-}
-
-impl SendPermit {
-    fn new(integration_id: IntegrationId, slots: Slots) -> Self {
-        Self { integration_id, slots, uncertain: Arc::default() }
-    }
-
-    /// As [`LeasedJob::slot`]. One slot is one request, however many jobs it carries.
-    pub async fn slot(&self) -> Slot {
-        self.slots.next(self.integration_id).await
-    }
-
-    /// As [`LeasedJob::mark_uncertain`]. False: the attempt has ended meanwhile, and nothing may be sent for it any more. True: it goes on until its
-    /// handler has returned, even if the job is cancelled, so that no other attempt starts while this one's request is on its way.
-    #[must_use]
-    pub fn mark_uncertain(&self, uncertain: Uncertain) -> bool {
-        // An attempt whose lease is lost is about to be stopped.
-        let may_send = !self.slots.is_lease_lost() && self.set(uncertain);
-        self.state().is_carried |= may_send;
-        may_send
-    }
-
-    fn set(&self, uncertain: Uncertain) -> bool {
-        let mut state = self.state();
-        if !state.has_ended {
-            state.value = Some(uncertain);
-        }
-        !state.has_ended
-    }
-
-    /// As [`LeasedJob::clear_uncertain`].
-    pub fn clear_uncertain(&self) {
-        drop(self.state().value.take());
-    }
-
-    fn state(&self) -> MutexGuard<'_, UncertainState> {
-        self.uncertain.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl LeasedJob {
@@ -289,9 +238,7 @@ impl LeasedJob {
 
     /// Withdraws the permission to send. False if a task is already sending it with other jobs: then the handler must be awaited.
     pub(crate) fn stop(&self) -> bool {
-        let mut state = self.permit.state();
-        state.has_ended |= !state.is_carried;
-        state.has_ended
+        self.permit.withdraw()
     }
 
     /// Ends the attempt, and returns what may have arrived.
@@ -299,12 +246,10 @@ impl LeasedJob {
         if let Some(progress) = self.progress.get() {
             progress.end();
         }
-        let mut state = self.permit.state();
-        state.has_ended = true;
-        state.value.take()
+        self.permit.end()
     }
 
     fn clock(&self) -> MutexGuard<'_, StoppedClock> {
-        self.stopped_clock.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.stopped_clock)
     }
 }

@@ -1,13 +1,13 @@
 //! Progress reports of a handler, for people: made as often as it likes, written once a second.
 
-use crate::store::jobs::note_progress;
+use crate::{mutex::lock, store::jobs::note_progress};
 use model::{
     id::{AssignmentId, JobId},
     text::sanitise,
 };
 use sqlx::PgPool;
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
     time::Duration,
 };
 use tokio::runtime::Handle;
@@ -109,7 +109,7 @@ impl Progress {
 
 impl Inner {
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// The newest report; none: the writer ends, and the next report starts another.

@@ -1,12 +1,11 @@
 //! The handler for job types this process does not know.
 
-use crate::worker::{AttemptHandler, LeasedJob, Outcome};
-use async_trait::async_trait;
-use std::{
-    collections::HashSet,
-    sync::{Mutex, PoisonError},
-    time::Duration,
+use crate::{
+    mutex::lock,
+    worker::handler::{AttemptHandler, LeasedJob, Outcome},
 };
+use async_trait::async_trait;
+use std::{collections::HashSet, sync::Mutex, time::Duration};
 use tokio::time::Instant;
 
 /// Shortest wait before such a job can be claimed again, by another process.
@@ -50,7 +49,7 @@ impl Seen {
 impl AttemptHandler for Unhandled {
     async fn run(&self, job: &LeasedJob) -> Outcome {
         let (is_news, wait) = {
-            let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut seen = lock(&self.0);
             (seen.is_news(&job.job_type), seen.wait(Instant::now()))
         };
         if is_news {

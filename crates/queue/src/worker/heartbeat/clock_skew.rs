@@ -3,7 +3,7 @@
 //! Nothing is decided by it: leases, waits and signatures use the database's clock. But log lines and certificates depend on the host's, and the
 //! database's may be the wrong one, so a large difference is logged.
 
-use crate::worker::state::shared::Shared;
+use crate::worker::state::Meters;
 use chrono::{DateTime, TimeDelta, Utc};
 
 /// Smaller differences are not reported.
@@ -26,9 +26,9 @@ pub(crate) fn in_words(ahead: TimeDelta) -> Option<String> {
 }
 
 /// Notes an answer with the database's time, and logs when the difference becomes large or small.
-pub(crate) fn note(shared: &Shared, asked_at: DateTime<Utc>, database_at: DateTime<Utc>) {
+pub(crate) fn note(meters: &Meters, asked_at: DateTime<Utc>, database_at: DateTime<Utc>) {
     let ahead = ahead(asked_at, Utc::now(), database_at);
-    let before = shared.meters.note_clock_ahead(ahead);
+    let before = meters.note_clock_ahead(ahead);
     match (in_words(ahead), in_words(before)) {
         (Some(words), None) => tracing::warn!(clock_ahead_ms = ahead.num_milliseconds(), "{words}"),
         (None, Some(_)) => tracing::info!("this host's clock agrees with the database's again"),

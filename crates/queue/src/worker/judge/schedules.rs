@@ -3,14 +3,15 @@
 //! They are read when a failed attempt is to be retried, and cached for two seconds: so completed jobs cost nothing, and a failing system does not
 //! cause one query per failure.
 
-use crate::{store::lanes, worker::state::shared::Shared};
+use crate::{error::QueueError, mutex::lock, store::lanes, worker::state::Availability};
 use model::{
     id::IntegrationId,
     rules::backoff::{Backoff, RetrySchedule},
 };
+use sqlx::PgPool;
 use std::{
     collections::HashMap,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
     time::Duration,
 };
 use tokio::time::{Instant, timeout};
@@ -22,9 +23,11 @@ const QUERY_TIMEOUT: Duration = Duration::from_secs(1);
 /// Cached integrations after which outdated ones are removed.
 const MAX_CACHED: usize = 1_000;
 
-/// The schedules of integrations that failed lately.
-#[derive(Default)]
+/// The process's schedule, and those of integrations that failed lately.
 pub(crate) struct Schedules {
+    pool: PgPool,
+    backoff: Backoff,
+    availability: Arc<Availability>,
     cached: Mutex<HashMap<IntegrationId, Cached>>,
 }
 
@@ -42,8 +45,38 @@ pub(crate) struct Waits {
 }
 
 impl Schedules {
+    pub(crate) fn new(pool: PgPool, backoff: Backoff, availability: Arc<Availability>) -> Self {
+        Self { pool, backoff, availability, cached: Mutex::default() }
+    }
+
+    /// The cached waits, without a query.
+    pub(crate) fn cached_waits(&self, id: IntegrationId) -> Waits {
+        let jitter = self.backoff.jitter;
+        match self.own(id) {
+            Some(schedule) => {
+                Waits { backoff: Backoff { schedule, jitter }, source: "the integration's retry schedule" }
+            }
+            None => Waits { backoff: self.backoff.clone(), source: "the retry schedule" },
+        }
+    }
+
+    /// The integration's current waits, at most two seconds old; the cached ones while the database does not answer.
+    pub(crate) async fn waits(&self, id: IntegrationId) -> Waits {
+        if !self.is_fresh(id) && !self.availability.is_away() {
+            let asked = timeout(QUERY_TIMEOUT, lanes::retry_schedule(&self.pool, id)).await;
+            match asked.unwrap_or_else(|_| Err(QueueError::no_answer())) {
+                // A schedule of a later version that this one cannot parse counts as none.
+                Ok(own) => self.learn(id, own.and_then(|text| text.parse().ok())),
+                Err(error) => {
+                    tracing::debug!(integration.id = %id, %error, "its retry schedule could not be read");
+                }
+            }
+        }
+        self.cached_waits(id)
+    }
+
     fn lock(&self) -> MutexGuard<'_, HashMap<IntegrationId, Cached>> {
-        self.cached.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.cached)
     }
 
     fn is_fresh(&self, id: IntegrationId) -> bool {
@@ -61,30 +94,4 @@ impl Schedules {
         }
         cached.insert(id, Cached { own, asked_at: Instant::now() });
     }
-}
-
-/// The cached waits, without a query.
-pub(crate) fn cached_waits(shared: &Shared, id: IntegrationId) -> Waits {
-    let jitter = shared.config.backoff.jitter;
-    match shared.schedules.own(id) {
-        Some(schedule) => {
-            Waits { backoff: Backoff { schedule, jitter }, source: "the integration's retry schedule" }
-        }
-        None => Waits { backoff: shared.config.backoff.clone(), source: "the retry schedule" },
-    }
-}
-
-/// The integration's current waits, at most two seconds old; the cached ones while the database does not answer.
-pub(crate) async fn waits(shared: &Shared, id: IntegrationId) -> Waits {
-    if !shared.schedules.is_fresh(id) && !shared.is_away() {
-        let asked = timeout(QUERY_TIMEOUT, lanes::retry_schedule(&shared.pool, id)).await;
-        match asked.unwrap_or_else(|_| Err(crate::QueueError::no_answer())) {
-            // A schedule of a later version that this one cannot parse counts as none.
-            Ok(own) => shared.schedules.learn(id, own.and_then(|text| text.parse().ok())),
-            Err(error) => {
-                tracing::debug!(integration.id = %id, %error, "its retry schedule could not be read");
-            }
-        }
-    }
-    cached_waits(shared, id)
 }

@@ -5,20 +5,28 @@
 //! bunches with those behind it. If this is the only process, it waits until the window has room ([`RecentSends`]); if there are several, a slot that
 //! would be used too late is dropped and another is reserved. Unused slots are lost; under-use is safe.
 
-use super::{
-    database_clock::DatabaseClock,
-    recent_sends::{Limit, RecentSends},
-    slots::{AT_ONCE, Slot},
+use crate::{
+    error::QueueError,
+    mutex::lock,
+    store::lanes,
+    worker::limit::{
+        AT_ONCE, Slot,
+        database_clock::DatabaseClock,
+        recent_sends::{Limit, RecentSends},
+    },
 };
 use chrono::{DateTime, Utc};
 use model::{id::IntegrationId, rate_limit::RateLimit};
 use sqlx::PgPool;
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
     time::Duration,
 };
-use tokio::{sync::oneshot, time::Instant};
+use tokio::{
+    sync::oneshot,
+    time::{Instant, timeout},
+};
 use tokio_util::sync::CancellationToken;
 
 /// A job whose slot would be further ahead is released instead, which frees a worker for another one.
@@ -35,6 +43,8 @@ const MAX_FULL_RELEASE: Duration = Duration::from_secs(1);
 const MAX_SLOTS: usize = 200;
 /// After this nothing is granted.
 const RESERVE_TIMEOUT: Duration = Duration::from_secs(3);
+/// Writing an integration's quiet time to the database must not take for ever: this process keeps it in memory anyway.
+const QUIET_WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What a waiting job gets.
 enum Grant {
@@ -95,8 +105,23 @@ impl Limiter {
         self.closed.cancelled().await;
     }
 
+    /// Makes the integration quiet: no process sends anything to it for this long.
+    pub(crate) async fn make_quiet(&self, integration_id: IntegrationId, quiet: Duration) {
+        self.set_quiet(integration_id, quiet);
+        let write = async {
+            let mut transaction = self.pool.begin().await?;
+            lanes::set_quiet(&mut transaction, integration_id, quiet).await?;
+            transaction.commit().await.map_err(QueueError::from)
+        };
+        let written =
+            timeout(QUIET_WRITE_TIMEOUT, write).await.unwrap_or_else(|_| Err(QueueError::no_answer()));
+        if let Err(error) = written {
+            tracing::warn!(integration.id = %integration_id, %error, "integration {integration_id} is quiet in this process only");
+        }
+    }
+
     /// Sends nothing to this integration for this long, not even a job whose slot is already reserved.
-    pub(crate) fn set_quiet(&self, integration_id: IntegrationId, quiet: Duration) {
+    fn set_quiet(&self, integration_id: IntegrationId, quiet: Duration) {
         let until = Instant::now() + quiet;
         let mut lanes = self.lock();
         let lane = lanes.entry(integration_id).or_default();
@@ -104,12 +129,12 @@ impl Limiter {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<IntegrationId, Lane>> {
-        self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.lanes)
     }
 
     /// The best known proof of the database's time, including the new one.
     fn learn(&self, proof: DatabaseClock) -> DatabaseClock {
-        let mut known = self.clock.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock(&self.clock);
         let clock = known.map_or(proof, |known| known.or_better(proof));
         *known = Some(clock);
         clock
@@ -176,7 +201,7 @@ impl Limiter {
     }
 
     fn time_at(&self, moment: Instant) -> DateTime<Utc> {
-        let clock = *self.clock.lock().unwrap_or_else(PoisonError::into_inner);
+        let clock = *lock(&self.clock);
         clock.and_then(|clock| DateTime::from_timestamp_micros(clock.shows_at(moment))).unwrap_or(AT_ONCE)
     }
 
@@ -239,7 +264,7 @@ impl Limiter {
             horizon_us,
         )
         .fetch_optional(&self.pool);
-        let row = match tokio::time::timeout(RESERVE_TIMEOUT, asked).await {
+        let row = match timeout(RESERVE_TIMEOUT, asked).await {
             Ok(Ok(Some(row))) => row,
             // The integration was deleted: its jobs will not be claimed again.
             Ok(Ok(None)) => return Vec::new(),

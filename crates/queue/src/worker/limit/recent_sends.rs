@@ -3,9 +3,10 @@
 //! Slots are spaced so that no window exceeds its limit as long as each is used on time. If this is the only process, it need not drop a slot it is
 //! late for: it knows every request that was sent, and waits until the window has room.
 
+use crate::mutex::lock;
 use std::{
     collections::{HashMap, VecDeque},
-    sync::{Mutex, PoisonError},
+    sync::Mutex,
     time::Duration,
 };
 use tokio::time::Instant;
@@ -39,7 +40,7 @@ pub(crate) struct RecentSends(Mutex<HashMap<String, VecDeque<Instant>>>);
 impl RecentSends {
     /// Records a request that is sent `now`, or returns when every window will have room for it.
     pub(crate) fn send(&self, limits: &[Limit], now: Instant) -> Result<(), Instant> {
-        let mut sends = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sends = lock(&self.0);
         let checked = || limits.iter().filter(|limit| (1..=MAX_REQUESTS).contains(&limit.requests));
         let free_at = checked()
             .filter_map(|limit| {

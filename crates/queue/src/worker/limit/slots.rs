@@ -1,8 +1,9 @@
 //! The source of a job's send times, and how long it has waited for them.
 
-use super::limiter::Limiter;
-use crate::worker::lease::validity::Lease;
-use chrono::{DateTime, Utc};
+use crate::worker::{
+    lease::Lease,
+    limit::{AT_ONCE, Limiter, Slot},
+};
 use model::id::IntegrationId;
 use std::{
     sync::{
@@ -12,18 +13,6 @@ use std::{
     time::Duration,
 };
 use tokio::time::Instant;
-
-/// For a job that is released until now: the releasing statement raises times in the past to now.
-pub const AT_ONCE: DateTime<Utc> = DateTime::UNIX_EPOCH;
-
-/// Whether a request may be sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Slot {
-    /// It may be sent now.
-    Go,
-    /// Not soon: return [`crate::worker::Outcome::Released`] with this time.
-    Later(DateTime<Utc>),
-}
 
 /// The source of a job's send times.
 #[derive(Clone, Default)]
@@ -92,7 +81,7 @@ impl Slots {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::worker::{LeasedJob, Peers, lease::validity::Moment, sample_job::plain};
+    use crate::worker::{LeasedJob, Peers, lease::Moment, sample_job::plain};
     use futures::poll;
     use sqlx::PgPool;
     use std::{pin::pin, task::Poll};

@@ -7,93 +7,19 @@
 //! A cancel request reaches an attempt through `request_cancel`: by a notification, or by the heartbeat, which finds requests whose notification was
 //! lost. The attempt's own task stops the handler and records the end; a handler that blocks its thread goes on until it yields.
 
-use crate::{
-    store::jobs::ClaimedJob,
-    worker::{LeasedJob, Slots, Uncertain, lease::validity::Lease},
-};
+use crate::{mutex::lock, worker::run::Attempt};
 use model::id::{AssignmentId, JobId};
 use std::{
     collections::{HashMap, HashSet},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering},
+        Arc, Mutex, MutexGuard,
+        atomic::{AtomicUsize, Ordering},
     },
-    time::Duration,
 };
-use tokio::{sync::Notify, time::Instant};
+use tokio::time::Instant;
 
-/// Added to the job's time-out, so that the handler's own time-outs, which can say more, come first.
-const TIMEOUT_MARGIN: Duration = Duration::from_millis(250);
-/// A job with rate limits waits for slots during its attempt; that wait is added to its time afterwards.
-const SLOT_MARGIN: Duration = Duration::from_secs(1);
 /// Checks of an overdue attempt after which its handler counts as blocking its thread: its own task had as many chances to stop it.
 const MAX_OVERDUE_CHECKS: u8 = 4;
-
-pub(crate) struct Attempt {
-    pub job: LeasedJob,
-    pub lease: Arc<Lease>,
-    pub began_at: Instant,
-    slots: Slots,
-    /// The job without its payload; whoever takes it ends the attempt.
-    ticket: Mutex<Option<ClaimedJob>>,
-    overdue_checks: AtomicU8,
-    cancelled: Notify,
-    is_cancel_requested: AtomicBool,
-}
-
-impl Attempt {
-    pub(crate) fn new(job: LeasedJob, ticket: ClaimedJob, slots: Slots, lease: Arc<Lease>) -> Self {
-        let ticket = Mutex::new(Some(ticket));
-        Self {
-            job,
-            lease,
-            began_at: Instant::now(),
-            slots,
-            ticket,
-            overdue_checks: AtomicU8::new(0),
-            cancelled: Notify::new(),
-            is_cancel_requested: AtomicBool::new(false),
-        }
-    }
-
-    /// When it times out, as far as is known now: waiting for a slot does not count.
-    pub(crate) fn deadline(&self) -> Instant {
-        let margin = if self.slots.is_limited() { TIMEOUT_MARGIN + SLOT_MARGIN } else { TIMEOUT_MARGIN };
-        self.began_at + self.job.timeout + margin + self.slots.waited() + self.job.time_off()
-    }
-
-    /// Returns when its job is cancelled and the handler may be stopped. Once a request that it shares with other jobs is on its way, the handler is
-    /// not stopped: the response ends the attempt.
-    pub(crate) async fn cancelled(&self) {
-        loop {
-            self.cancelled.notified().await;
-            if self.job.stop() {
-                return;
-            }
-        }
-    }
-
-    /// Asks for the handler to be stopped; true for the first request. Every heartbeat repeats it, for handlers that could not be stopped before.
-    fn request_cancel(&self) -> bool {
-        self.cancelled.notify_one();
-        !self.is_cancel_requested.swap(true, Ordering::Relaxed)
-    }
-
-    /// Whether its end was recorded, or is about to be, although its handler has not returned.
-    fn has_ended(&self) -> bool {
-        self.ticket().is_none()
-    }
-
-    fn ticket(&self) -> MutexGuard<'_, Option<ClaimedJob>> {
-        self.ticket.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Ends the attempt. Returns the job and what may have arrived; none if it was ended before, and the caller is too late.
-    pub(crate) fn end(&self) -> Option<(ClaimedJob, Option<Uncertain>)> {
-        let ticket = self.ticket().take()?;
-        Some((ticket, self.job.end()))
-    }
-}
 
 #[derive(Default)]
 struct Running {
@@ -129,7 +55,7 @@ impl Attempts {
         let is_overdue = |attempt: &&Arc<Attempt>| {
             attempt.deadline() <= now
                 && !attempt.lease.is_lost()
-                && attempt.overdue_checks.fetch_add(1, Ordering::Relaxed) + 1 >= MAX_OVERDUE_CHECKS
+                && attempt.count_overdue_check() >= MAX_OVERDUE_CHECKS
         };
         self.lock().attempts.values().filter(is_overdue).cloned().collect()
     }
@@ -176,14 +102,23 @@ impl Attempts {
     }
 
     fn lock(&self) -> MutexGuard<'_, Running> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.running)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::worker::{Peers, sample_job::plain};
+    use crate::{
+        store::jobs::ClaimedJob,
+        worker::{
+            handler::{LeasedJob, Peers},
+            lease::Lease,
+            limit::Slots,
+            sample_job::plain,
+        },
+    };
+    use std::time::Duration;
     use tracing_subscriber::{Layer, layer::Context, prelude::*};
 
     /// Counts log lines.

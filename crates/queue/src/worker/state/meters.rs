@@ -1,10 +1,11 @@
 //! Measurements of a process's own engine, for `/metrics` and `/readyz`: counters and clocks in memory, a few instructions each.
 
+use crate::mutex::lock;
 use chrono::TimeDelta;
 use model::histogram::Histogram;
 use std::{
     sync::{
-        Mutex, MutexGuard, PoisonError,
+        Mutex,
         atomic::{AtomicI64, AtomicU64, Ordering},
     },
     time::{Duration, Instant},
@@ -42,7 +43,6 @@ pub(crate) struct Meters {
     began_at: Instant,
     claims: Mutex<Rounds>,
     finishes: Mutex<Rounds>,
-    lost_leases: AtomicU64,
     /// How far this host's clock is ahead of the database's, in milliseconds.
     clock_ahead_ms: AtomicI64,
     /// When the claimer last began a round, in milliseconds since `began_at`.
@@ -57,7 +57,6 @@ impl Meters {
             began_at: Instant::now(),
             claims: Mutex::default(),
             finishes: Mutex::default(),
-            lost_leases: AtomicU64::new(0),
             clock_ahead_ms: AtomicI64::new(0),
             claimer_moved_ms: AtomicU64::new(0),
             results_moved_ms: AtomicU64::new(0),
@@ -70,10 +69,6 @@ impl Meters {
 
     pub(crate) fn finished(&self, jobs: usize, took: Duration) {
         lock(&self.finishes).add(jobs, took);
-    }
-
-    pub(crate) fn lease_lost(&self) {
-        self.lost_leases.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Returns the previous value.
@@ -101,10 +96,6 @@ impl Meters {
         lock(&self.finishes).clone()
     }
 
-    pub(crate) fn lost_leases(&self) -> u64 {
-        self.lost_leases.load(Ordering::Relaxed)
-    }
-
     pub(crate) fn claimer_silent_for(&self) -> Duration {
         self.since(&self.claimer_moved_ms)
     }
@@ -120,11 +111,6 @@ impl Meters {
     fn now_ms(&self) -> u64 {
         u64::try_from(self.began_at.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
-}
-
-/// Plain numbers are usable after a panic in another thread.
-fn lock(rounds: &Mutex<Rounds>) -> MutexGuard<'_, Rounds> {
-    rounds.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -7,9 +7,10 @@
 //! Its clock advances only with its own checks. Time in which the whole process was paused (SIGSTOP, a suspended virtual machine, a starved CPU) does
 //! not count: a loop that could not run has not stopped.
 
+use crate::mutex::lock;
 use std::{
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, OnceLock,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -31,6 +32,8 @@ const DIED: u64 = 0;
 pub(crate) struct Watchdog {
     clock: Arc<Clock>,
     entries: Mutex<Vec<Arc<Entry>>>,
+    /// The loop that has stopped for good: this process records nothing more.
+    stuck: OnceLock<&'static str>,
 }
 
 /// Milliseconds in which the process could run.
@@ -73,6 +76,14 @@ impl Watchdog {
         }
     }
 
+    pub(crate) fn note_stuck(&self, part: &'static str) {
+        let _ = self.stuck.set(part);
+    }
+
+    pub(crate) fn stuck(&self) -> Option<&'static str> {
+        self.stuck.get().copied()
+    }
+
     /// Checks all loops, this long after the last check.
     fn check(&self, later: Duration, timeout: Duration) -> Option<&'static str> {
         self.clock.0.fetch_add(millis(later.min(MAX_STEP)), Ordering::Relaxed);
@@ -89,7 +100,7 @@ impl Watchdog {
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Arc<Entry>>> {
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.entries)
     }
 }
 

@@ -3,16 +3,18 @@
 //! They are for people and decide nothing. So a killed process may lose its last second, and the finishing statement need not carry them.
 
 use crate::{
+    mutex::lock,
     store::{
         counts::latency::{NO_ANSWER, Spans, append},
         jobs::{Ending, Response},
     },
-    worker::{finish::finisher::Finished, state::shared::Shared},
+    worker::finish::Finished,
 };
 use model::id::IntegrationId;
+use sqlx::PgPool;
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, MutexGuard},
     time::Duration,
 };
 use tokio::time::{MissedTickBehavior, interval, timeout};
@@ -24,12 +26,16 @@ const INTERVAL: Duration = Duration::from_secs(1);
 const WRITE_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Not yet written durations and statuses.
-#[derive(Default)]
 pub(crate) struct Latencies {
+    pool: PgPool,
     gathered: Mutex<HashMap<IntegrationId, Spans>>,
 }
 
 impl Latencies {
+    pub(crate) fn new(pool: PgPool) -> Self {
+        Self { pool, gathered: Mutex::default() }
+    }
+
     /// Adds recorded ends, without released and cancelled jobs, whose duration means nothing.
     pub(crate) fn note<'a>(&self, recorded: impl Iterator<Item = &'a Finished>) {
         let mut gathered = self.lock();
@@ -51,6 +57,35 @@ impl Latencies {
         }
     }
 
+    /// Writes what was gathered, once a second and at the end.
+    pub(crate) async fn write_regularly(&self, end: CancellationToken) {
+        let mut ticks = interval(INTERVAL);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            let is_last = tokio::select! {
+                () = end.cancelled() => true,
+                _ = ticks.tick() => false,
+            };
+            self.write().await;
+            if is_last {
+                return;
+            }
+        }
+    }
+
+    async fn write(&self) {
+        let gathered = self.take();
+        if gathered.is_empty() {
+            return;
+        }
+        let written = timeout(WRITE_TIMEOUT, append(&self.pool, &gathered)).await;
+        if !matches!(written, Ok(Ok(()))) {
+            // The finisher logs that the database is away; here it does no harm.
+            tracing::debug!(?written, "latencies are kept for the next second");
+            self.restore(gathered);
+        }
+    }
+
     fn take(&self) -> HashMap<IntegrationId, Spans> {
         std::mem::take(&mut *self.lock())
     }
@@ -64,7 +99,7 @@ impl Latencies {
 
     /// Plain counts: a panic elsewhere does not spoil them.
     fn lock(&self) -> MutexGuard<'_, HashMap<IntegrationId, Spans>> {
-        self.gathered.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.gathered)
     }
 }
 
@@ -77,34 +112,5 @@ fn answer(ending: &Ending) -> Option<i16> {
             Some(failure.response.as_ref().map_or(NO_ANSWER, of))
         }
         Ending::Released { .. } | Ending::Cancelled { .. } => None,
-    }
-}
-
-/// Writes what was gathered, once a second and at the end.
-pub(crate) async fn write_latencies(shared: Arc<Shared>, end: CancellationToken) {
-    let mut ticks = interval(INTERVAL);
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    loop {
-        let is_last = tokio::select! {
-            () = end.cancelled() => true,
-            _ = ticks.tick() => false,
-        };
-        write(&shared).await;
-        if is_last {
-            return;
-        }
-    }
-}
-
-async fn write(shared: &Shared) {
-    let gathered = shared.latencies.take();
-    if gathered.is_empty() {
-        return;
-    }
-    let written = timeout(WRITE_TIMEOUT, append(&shared.pool, &gathered)).await;
-    if !matches!(written, Ok(Ok(()))) {
-        // The finisher logs that the database is away; here it does no harm.
-        tracing::debug!(?written, "latencies are kept for the next second");
-        shared.latencies.restore(gathered);
     }
 }
