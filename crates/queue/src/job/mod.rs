@@ -12,5 +12,4 @@ pub use error::{JobError, OrJobError};
 pub use handler::JobHandler;
 #[cfg(feature = "testing")]
 pub(crate) use handler::payload;
-pub(crate) use new_job::LaneTarget;
 pub use new_job::NewJob;

@@ -1,6 +1,6 @@
 //! Locking waiting jobs that are to be ended, without waiting for locks.
 
-use crate::{error::QueueError, store::jobs::accept::keys};
+use crate::{error::QueueError, store::jobs::rows::keys};
 use model::id::{BatchId, IntegrationId, JobId};
 use sqlx::PgConnection;
 

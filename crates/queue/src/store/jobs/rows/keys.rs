@@ -3,8 +3,7 @@
 //! The row of the key is the lock; it has the next free position and the head. Only the head has an entry in `ready` or `waiting`, so that the
 //! claim needs no special case. A head that waits for its retry stays the head. Rows of keys are locked before jobs.
 
-use super::entries::enter_queue;
-use crate::error::QueueError;
+use crate::{error::QueueError, store::jobs::rows::entries::enter_queue};
 use model::id::{IntegrationId, JobId};
 use sqlx::PgConnection;
 use std::{

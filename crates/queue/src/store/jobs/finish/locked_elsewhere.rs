@@ -6,7 +6,7 @@
 
 use crate::{
     error::QueueError,
-    store::jobs::{AttemptEnd, accept::keys},
+    store::jobs::{finish::end::AttemptEnd, rows::keys},
 };
 use model::id::{IntegrationId, JobId};
 use sqlx::PgConnection;
