@@ -11,11 +11,12 @@ use model::{
     actor::{Actor, ActorKind},
     id::ApiKeyId,
 };
+use queue::mutex::lock;
 use sqlx::PgPool;
 use std::{
     collections::HashMap,
     future,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
     time::Duration,
 };
 use tokio::{
@@ -80,7 +81,7 @@ impl Access {
 
 impl CredentialWatches {
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 
     /// Credentials to check. `None` when there is no stream: then the task ends.

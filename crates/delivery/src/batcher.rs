@@ -5,10 +5,11 @@
 
 use std::{
     future::Future,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
     time::Duration,
 };
 
+use queue::mutex::lock;
 use tokio::{sync::oneshot, time::timeout};
 
 pub(crate) struct Batcher<I, O> {
@@ -86,7 +87,7 @@ impl<I: Send + 'static, O: Send + 'static> Batcher<I, O> {
     }
 
     fn lock(&self) -> MutexGuard<'_, State<I, O>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     async fn run_rounds<F, Fut>(self: Arc<Self>, work: F)

@@ -76,6 +76,26 @@ pub fn grouped(n: i64) -> String {
     out
 }
 
+/// With a capital first letter: `Dead letters`.
+#[must_use]
+pub fn capitalise(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
+/// A place in a row: `1st`, `2nd`, `11th`, `22nd`.
+#[must_use]
+pub fn ordinal(n: i64) -> String {
+    let suffix = match (n % 100, n % 10) {
+        (11..=13, _) => "th",
+        (_, 1) => "st",
+        (_, 2) => "nd",
+        (_, 3) => "rd",
+        _ => "th",
+    };
+    format!("{n}{suffix}")
+}
+
 /// An error with its causes in one text. Many errors contain the text of their cause, which is then not repeated.
 #[must_use]
 pub fn causes(error: &(dyn std::error::Error + 'static)) -> String {
@@ -96,6 +116,30 @@ pub fn causes(error: &(dyn std::error::Error + 'static)) -> String {
 mod tests {
     use super::*;
     use std::{error::Error, fmt, io};
+
+    #[test]
+    fn ordinals_read_as_people_say_them() {
+        for (n, want) in [
+            (1, "1st"),
+            (2, "2nd"),
+            (3, "3rd"),
+            (5, "5th"),
+            (11, "11th"),
+            (12, "12th"),
+            (22, "22nd"),
+            (111, "111th"),
+        ] {
+            assert_eq!(ordinal(n), want);
+        }
+    }
+
+    #[test]
+    fn the_first_letter_becomes_a_capital() {
+        assert_eq!(
+            [capitalise("dead letters"), capitalise("änderung"), capitalise("")],
+            ["Dead letters", "Änderung", ""]
+        );
+    }
 
     #[test]
     fn control_characters_are_replaced() {

@@ -96,6 +96,7 @@ pub mod error;
 mod job;
 pub mod maintenance;
 pub mod migrate;
+pub mod mutex;
 pub mod one_transaction;
 pub mod pool;
 mod runner;

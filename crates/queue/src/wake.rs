@@ -6,7 +6,7 @@
 //! claim again by themselves. The payload says nothing about the jobs, only which waker sent it: an engine that this waker has woken directly
 //! ignores it.
 
-use crate::{error::QueueError, worker::EngineHandle};
+use crate::error::QueueError;
 use sqlx::PgPool;
 use std::{
     sync::{Arc, PoisonError, RwLock, RwLockReadGuard},
@@ -76,9 +76,14 @@ impl Waker {
         Self { id, requested, local, _alive: Arc::new(alive) }
     }
 
-    /// Also wakes this engine of the same process directly, so that its next job does not wait for a notification from the database.
-    pub fn wake_directly(&self, engine: &EngineHandle) {
-        self.local.write().unwrap_or_else(PoisonError::into_inner).push(engine.local_wake(self.id));
+    /// The payload of its notifications.
+    pub(crate) fn id(&self) -> Uuid {
+        self.id
+    }
+
+    /// Also notifies this, for an engine of the same process.
+    pub(crate) fn also_notify(&self, work: Arc<Notify>) {
+        self.local.write().unwrap_or_else(PoisonError::into_inner).push(work);
     }
 
     /// Wakes the workers. Call it after the commit that made jobs claimable.

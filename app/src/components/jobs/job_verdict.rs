@@ -13,6 +13,7 @@ use model::{
     job::{Job, JobStatus},
     rules::explain::{Explanation, Reason, ReasonCode},
     stats::IntegrationGauge,
+    text::ordinal,
 };
 
 #[component]
@@ -256,7 +257,7 @@ fn first_blocker(explanation: &Explanation) -> Option<&Reason> {
 }
 
 fn waiting(job: &Job, explanation: &Explanation, now: DateTime<Utc>) -> String {
-    let next = ordinal(job.attempt + 1);
+    let next = ordinal(i64::from(job.attempt) + 1);
     let Some(first) = first_blocker(explanation) else {
         return format!("Its {next} attempt starts at once: nothing blocks it.");
     };
@@ -315,36 +316,9 @@ fn attempts(n: i16) -> String {
     format::counted(n.into(), "attempt", "attempts")
 }
 
-fn ordinal(n: i16) -> String {
-    let suffix = match (n % 100, n % 10) {
-        (11..=13, _) => "th",
-        (_, 1) => "st",
-        (_, 2) => "nd",
-        (_, 3) => "rd",
-        _ => "th",
-    };
-    format!("{n}{suffix}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn ordinals_read_as_people_say_them() {
-        for (n, want) in [
-            (1, "1st"),
-            (2, "2nd"),
-            (3, "3rd"),
-            (5, "5th"),
-            (11, "11th"),
-            (12, "12th"),
-            (22, "22nd"),
-            (111, "111th"),
-        ] {
-            assert_eq!(ordinal(n), want);
-        }
-    }
 
     #[test]
     fn a_running_job_says_when_it_was_asked_to_cancel() {

@@ -9,7 +9,7 @@ use crate::{
     ui::{Button, ButtonKind, HiddenFields, PostForm, TextField},
 };
 use leptos::{prelude::*, wasm_bindgen::JsCast, web_sys::HtmlElement};
-use model::{etag::Revised as _, integration::Integration};
+use model::{etag::Revised as _, integration::Integration, text::ordinal};
 
 /// Fields with the present values; an emptied one removes its setting.
 #[component]
@@ -69,7 +69,7 @@ pub fn LimitsForm(
                     .map(|row| {
                         let nth = |words: &str| match row {
                             0 => words.to_owned(),
-                            _ => format!("{} limit: {}", ordinal(row + 1), words.to_lowercase()),
+                            _ => format!("{} limit: {}", ordinal(row as i64 + 1), words.to_lowercase()),
                         };
                         let requests = if row == 0 { "Requests".to_owned() } else { nth("at most") };
                         let seconds = if row == 0 { "In how many seconds".to_owned() } else { nth("per seconds") };
@@ -114,12 +114,4 @@ pub fn LimitsForm(
         </PostForm>
     }
     .into_any()
-}
-
-fn ordinal(n: usize) -> String {
-    match n {
-        2 => "2nd".to_owned(),
-        3 => "3rd".to_owned(),
-        n => format!("{n}th"),
-    }
 }

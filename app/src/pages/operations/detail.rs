@@ -20,6 +20,7 @@ use model::{
     opened::Opened,
     operation::{BulkAction, DryRunPart, Operation, OperationState},
     rules::permission::Permission,
+    text::capitalise,
 };
 
 #[component]
@@ -213,7 +214,7 @@ fn Skipped(operation: Operation) -> impl IntoView {
                     .map(|skipped| {
                         view! {
                             <tr>
-                                <td class="grow">{capitalised(skipped.reason.words())}</td>
+                                <td class="grow">{capitalise(skipped.reason.words())}</td>
                                 <td class="n">{format::count(skipped.count)}</td>
                             </tr>
                         }
@@ -223,11 +224,6 @@ fn Skipped(operation: Operation) -> impl IntoView {
         </Card>
     }
     .into_any()
-}
-
-fn capitalised(words: &str) -> String {
-    let mut letters = words.chars();
-    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
 /// Its state and what can be done, in one sentence.

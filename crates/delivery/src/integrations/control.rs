@@ -47,7 +47,7 @@ impl Delivery {
         refuse_disabled(&store::integrations::lock(conn, scope, id, RowLock::Change).await?)?;
         queue::store::breakers::reset(conn, id, "the integration was resumed").await?;
         store::integrations::set_state(conn, id, IntegrationState::Active, None).await?;
-        queue::store::lanes::set_open(conn, id, true).await?;
+        queue::store::lanes::open(conn, id).await?;
         store::integrations::get(conn, scope, id).await
     }
 
@@ -107,7 +107,7 @@ async fn pause(
 ) -> Result<(), DeliveryError> {
     let reason = reason.map(|reason| sanitise(reason, REASON_CHARS));
     store::integrations::set_state(conn, id, IntegrationState::Paused, reason.as_deref()).await?;
-    queue::store::lanes::set_open(conn, id, false).await?;
+    queue::store::lanes::close(conn, id).await?;
     Ok(())
 }
 

@@ -1,9 +1,10 @@
 //! The material of many attempts in one statement: the integration as it is now, the record, its sent state, and the database's time. An
 //! integration's settings are read only when they changed since they were last read.
 
+use queue::mutex::lock;
 use std::{
     collections::{BTreeMap, HashMap},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 use chrono::{DateTime, Utc};
@@ -49,11 +50,11 @@ impl KnownSettings {
     const MAX: usize = 10_000;
 
     fn get(&self, id: IntegrationId) -> Option<Arc<Settings>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&id).map(Arc::clone)
+        lock(&self.0).get(&id).map(Arc::clone)
     }
 
     fn set(&self, id: IntegrationId, settings: &Arc<Settings>) {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = lock(&self.0);
         if all.len() >= Self::MAX {
             all.clear();
         }

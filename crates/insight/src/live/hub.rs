@@ -13,11 +13,11 @@ use model::{
     snapshot_changes::SnapshotChanges,
     stats::{FlowMinute, MinuteTotals, Snapshot},
 };
-use queue::error::QueueError;
+use queue::{error::QueueError, mutex::lock};
 use serde::de::DeserializeOwned;
 use sqlx::PgPool;
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
     time::{Duration, Instant},
 };
 use tokio::{
@@ -244,7 +244,7 @@ impl Reader {
 
 /// The history is never left half-changed, so a poisoned lock can be used.
 fn locked(history: &Mutex<History>) -> MutexGuard<'_, History> {
-    history.lock().unwrap_or_else(PoisonError::into_inner)
+    lock(history)
 }
 
 #[cfg(test)]

@@ -9,11 +9,11 @@ use model::{
     actor::{Role, Scope},
     opened::Opened,
 };
-use queue::{error::QueueError, pool};
+use queue::{error::QueueError, mutex::lock, pool};
 use sqlx::PgPool;
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
     time::Duration,
 };
 use tokio::{
@@ -133,6 +133,6 @@ impl OpenItems {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }

@@ -3,9 +3,10 @@
 use crate::store::stats::Measures;
 use chrono::{DateTime, Utc};
 use model::{actor::Scope, id::IntegrationId, stats::Snapshot};
+use queue::mutex::lock;
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
@@ -47,7 +48,7 @@ impl LiveState {
     #[must_use]
     pub fn part(&self, scope: Scope, integration_id: Option<IntegrationId>) -> Option<Arc<str>> {
         let snapshot = self.snapshot.as_ref()?;
-        let mut parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut parts = lock(&self.parts);
         if let Some(made) = parts.get(&(scope, integration_id)) {
             return Some(Arc::clone(made));
         }

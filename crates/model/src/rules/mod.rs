@@ -7,6 +7,7 @@ pub mod diff;
 pub mod explain;
 pub mod fingerprint;
 pub mod growth;
+pub mod halving;
 pub mod health;
 pub mod masking;
 pub mod narrowing;

@@ -1,12 +1,12 @@
 //! The trait of typed handlers, and its adapter to the engine's.
 
 use super::{Job, JobError};
-use crate::worker::{AttemptHandler, CompletedJob, Completion, LeasedJob, Outcome, Slot};
+use crate::worker::{AttemptHandler, CompletedJob, Completion, Handlers, LeasedJob, Outcome, Slot};
 use async_trait::async_trait;
 use serde::Serialize;
 use serde_json::Value;
 use sqlx::PgConnection;
-use std::{any::Any, future::ready, marker::PhantomData};
+use std::{any::Any, future::ready, marker::PhantomData, sync::Arc};
 
 /// A larger result, as JSON text, is not kept.
 const MAX_RESULT_BYTES: usize = model::json::MAX_RECORD_BYTES;
@@ -76,14 +76,17 @@ pub trait JobHandler<J: Job>: Send + Sync + 'static {
 }
 
 /// Adapts a typed handler to the engine's trait.
-pub(crate) struct Typed<J, H> {
+struct Typed<J, H> {
     handler: H,
     of: PhantomData<fn(J)>,
 }
 
-impl<J, H> Typed<J, H> {
-    pub(crate) fn new(handler: H) -> Self {
-        Self { handler, of: PhantomData }
+// Here and not in the registry, so that the engine knows nothing of typed jobs.
+impl Handlers {
+    /// Registers a typed handler for its [`Job::JOB_TYPE`]. The last one registered for a type counts.
+    #[must_use]
+    pub fn handle<J: Job>(self, handler: impl JobHandler<J>) -> Self {
+        self.register(J::JOB_TYPE, Arc::new(Typed { handler, of: PhantomData }))
     }
 }
 

@@ -10,8 +10,6 @@ mod new_job;
 pub use definition::Job;
 pub use error::{JobError, OrJobError};
 pub use handler::JobHandler;
-pub(crate) use handler::Typed;
 #[cfg(feature = "testing")]
 pub(crate) use handler::payload;
-pub(crate) use new_job::LaneTarget;
 pub use new_job::NewJob;

@@ -3,7 +3,10 @@
 use super::Job;
 use crate::{
     error::QueueError,
-    store::jobs::{JobSpec, SingleJob},
+    store::{
+        jobs::{JobSpec, SingleJob},
+        own_lanes::LaneTarget,
+    },
 };
 use chrono::{DateTime, Utc};
 use model::{
@@ -203,17 +206,6 @@ impl<J: Job> NewJob<J> {
 
 /// When neither the job nor its lane has a number.
 const DEFAULT_MAX_ATTEMPTS: i16 = 10;
-
-/// The lane a job is enqueued into, and its settings.
-#[derive(Clone, Debug)]
-pub(crate) struct LaneTarget {
-    pub(crate) app_id: AppId,
-    pub(crate) integration_id: IntegrationId,
-    pub(crate) max_attempts: Option<i16>,
-    pub(crate) timeout_ms: Option<i32>,
-    /// The database's clock.
-    pub(crate) now: DateTime<Utc>,
-}
 
 #[cfg(test)]
 mod tests {

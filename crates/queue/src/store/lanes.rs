@@ -70,11 +70,23 @@ pub(crate) async fn retry_schedule(
     Ok(own.flatten())
 }
 
-/// Opens or closes a lane: pause, resume, disable. Running jobs continue.
+/// Opens a lane: resume, enable.
 ///
 /// # Errors
 /// [`QueueError::NotFound`] when there is no such lane.
-pub async fn set_open(
+pub async fn open(connection: &mut PgConnection, integration_id: IntegrationId) -> Result<(), QueueError> {
+    set_open(connection, integration_id, true).await
+}
+
+/// Closes a lane: pause, disable. Running jobs continue.
+///
+/// # Errors
+/// [`QueueError::NotFound`] when there is no such lane.
+pub async fn close(connection: &mut PgConnection, integration_id: IntegrationId) -> Result<(), QueueError> {
+    set_open(connection, integration_id, false).await
+}
+
+async fn set_open(
     connection: &mut PgConnection,
     integration_id: IntegrationId,
     is_open: bool,

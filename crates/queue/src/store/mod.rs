@@ -21,4 +21,5 @@ pub mod retention;
 pub mod system_events;
 pub mod tidy;
 pub mod vacuum;
+pub(crate) mod worker_lease;
 pub mod workers;

@@ -3,12 +3,12 @@
 
 use crate::{
     error::QueueError,
-    job::LaneTarget,
     store::{
         built_in,
         lanes::{self, Lane},
     },
 };
+use chrono::{DateTime, Utc};
 use model::{
     id::{AppId, IntegrationId},
     limits,
@@ -23,6 +23,17 @@ pub(crate) struct Wanted<'a> {
     pub(crate) name: &'a str,
     pub(crate) max_concurrency: Option<i32>,
     pub(crate) rate_limits: Option<&'a [RateLimit]>,
+}
+
+/// The lane a job is enqueued into, and its settings.
+#[derive(Clone, Debug)]
+pub(crate) struct LaneTarget {
+    pub(crate) app_id: AppId,
+    pub(crate) integration_id: IntegrationId,
+    pub(crate) max_attempts: Option<i16>,
+    pub(crate) timeout_ms: Option<i32>,
+    /// The database's clock.
+    pub(crate) now: DateTime<Utc>,
 }
 
 /// The maximum, so that only the slots of the workers limit a new lane.

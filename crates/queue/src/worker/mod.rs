@@ -1,56 +1,37 @@
 //! The engine of a process: claims jobs, runs them, and records their results.
 //!
-//! One [`Engine`] per process has a claimer for all free slots (`claim_loop`), a task per job (`execute`), a finisher that records results in
-//! batches (`finisher`, `writing`, `recording`; `locked_results` for those that must wait; `callbacks` for the handlers' part in the transaction), a
-//! limiter that reserves send times (`limiter`), and the waits before retries (`schedules`). A thread of its own (`lease_thread`) runs the heartbeat,
-//! the `watchdog`, and the check for attempts whose handlers do not yield (`overdue`). Common state is in `shared`.
+//! One [`Engine`] per process. Its rooms, in the order a job comes through them:
+//!
+//! - `claim`: takes jobs for all free slots of the process at once.
+//! - `run`: makes one attempt at a claimed job, in a task of its own, and ends it in time.
+//! - `handler`: what a program writes, and the job it is given.
+//! - `limit`: when a handler may send under the rate limits of all processes.
+//! - `judge`: what follows a failed attempt.
+//! - `finish`: records ends in batches, and tells the circuit breakers.
+//! - `lease` and `heartbeat`: what the process may rely on, and how it keeps that.
+//! - `state`: what these rooms tell each other.
+//! - `engine`: starts them, watches over them, and stops them in order.
 
-mod attempts;
-mod breakers;
-#[cfg(feature = "testing")]
-pub(crate) mod by_hand;
-mod callbacks;
-mod claim_loop;
-mod clock_skew;
-mod database_clock;
+mod claim;
 mod engine;
-mod execute;
-mod finisher;
+mod finish;
 mod handler;
 mod heartbeat;
-mod latency;
+mod judge;
 mod lease;
-mod lease_thread;
-mod leased_job;
-mod limiter;
-mod listen;
-mod locked_results;
-mod meters;
-mod overdue;
-mod peers;
-mod progress;
-mod recent_sends;
-mod recording;
-mod report;
+mod limit;
+mod run;
 #[cfg(test)]
 mod sample_job;
-mod schedules;
-mod shared;
-mod slots;
-mod unhandled;
-mod watchdog;
-mod writing;
+mod state;
 
 pub use crate::store::jobs::{Completion, Failure, Response};
-pub use engine::{Engine, EngineHandle};
+#[cfg(feature = "testing")]
+pub(crate) use engine::by_hand;
+pub use engine::{Engine, EngineHandle, EngineReport, EngineWatch, OnStuck, Stuck};
 pub use handler::{
-    AttemptHandler, CompletedJob, DEFAULT_PROGRAM, EndedAs, EndedJob, Handlers, Outcome, Uncertain,
+    AttemptHandler, CompletedJob, DEFAULT_PROGRAM, EndedAs, EndedJob, Handlers, LeaseLost, LeasedJob,
+    Outcome, Peers, Progress, SendPermit, Uncertain, Unhandled,
 };
-pub use lease_thread::{OnStuck, Stuck};
-pub use leased_job::{LeasedJob, SendPermit};
-pub use meters::{Rounds, SIZES};
-pub use peers::Peers;
-pub use progress::{LeaseLost, Progress};
-pub use report::{EngineReport, EngineWatch};
-pub use slots::{AT_ONCE, Slot, Slots};
-pub use unhandled::Unhandled;
+pub use limit::{AT_ONCE, Slot, Slots};
+pub use state::{Rounds, SIZES};

@@ -2,13 +2,13 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
     time::Duration,
 };
 
 use chrono::{DateTime, Utc};
 use model::id::JobId;
-use queue::worker::LeasedJob;
+use queue::{mutex::lock, worker::LeasedJob};
 use tokio::{
     sync::{Notify, oneshot},
     time::timeout,
@@ -57,7 +57,7 @@ impl Group {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// The submitted items, once all jobs have decided or none did for [`DECISION_TIMEOUT`]. None: there are none, and a job that submits

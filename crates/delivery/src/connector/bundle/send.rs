@@ -1,9 +1,12 @@
 //! Sends the items of a group in a task of its own, which outlives each of the jobs it sends for and stops when none of them is left.
 
-use std::{collections::VecDeque, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use chrono::{DateTime, Utc};
-use model::{id::JobId, rules::verdict::Verdict};
+use model::{
+    id::JobId,
+    rules::{halving::Halving, verdict::Verdict},
+};
 use queue::worker::{AT_ONCE, Slot};
 use reqwest::Method;
 use tokio::time::Instant;
@@ -49,7 +52,7 @@ pub(super) async fn send_submitted(delivery: Delivery, group: Arc<Group>) {
 enum PartOutcome {
     /// Its jobs have their result.
     Answered,
-    /// Refused, perhaps because of one item.
+    /// Refused, perhaps because of one item: two or more of them.
     Refused(Vec<SubmittedItem>),
     /// Its jobs have their result, and nothing more is to be sent until then.
     StopUntil(DateTime<Utc>),
@@ -57,8 +60,8 @@ enum PartOutcome {
 
 /// Sends one request after the other.
 async fn send_all(delivery: &Delivery, budget: &mut SendBudget, items: Vec<SubmittedItem>) {
-    let mut parts = VecDeque::from(split(items, |submitted| submitted.item.body.len()));
-    while let Some(part) = parts.pop_front() {
+    let mut parts = Halving::of(split(items, |submitted| submitted.item.body.len()));
+    while let Some(part) = parts.next_part() {
         if let Some(until) = budget.stopped_until {
             stop(part, &Stop::Later(until));
             continue;
@@ -67,9 +70,8 @@ async fn send_all(delivery: &Delivery, budget: &mut SendBudget, items: Vec<Submi
             PartOutcome::Answered => {}
             PartOutcome::Refused(mut part) => {
                 part.iter_mut().for_each(|one| one.was_refused_with_others = true);
-                let second = part.split_off(part.len().div_ceil(2));
-                parts.push_front(second);
-                parts.push_front(part);
+                let alone = parts.halve(part);
+                debug_assert!(alone.is_none(), "an item alone is answered");
             }
             PartOutcome::StopUntil(until) => budget.stopped_until = Some(until),
         }

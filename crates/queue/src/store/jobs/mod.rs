@@ -4,16 +4,15 @@ pub(crate) mod accept;
 mod cancel;
 mod claim;
 mod finish;
-mod locked_elsewhere;
 pub mod read;
 mod recover;
 mod requeue;
+mod rows;
 #[cfg(feature = "testing")]
 mod test_kit;
-mod try_lock;
 
 pub use accept::{JobSpec, RESERVED_PREFIX, deduplication_id, enqueue, record_of};
-pub(crate) use accept::{SingleJob, enqueue_single, enter_queue};
+pub(crate) use accept::{SingleJob, enqueue_single};
 pub use cancel::{
     CANCEL_TIMEOUT, batches_to_resume, cancel, cancel_batch_jobs, cancel_integration_jobs, cancel_many,
     park_batch, resume_batch, wait_for_cancel,
@@ -26,9 +25,8 @@ pub use claim::{
     ClaimRequest, Claimed, ClaimedJob, Claimer, Durability, NextWork, claim, claim_and_roll_back,
     find_next_work, terminate_stalled_claims, wait_until_durable,
 };
-pub(crate) use finish::note_progress;
 pub use finish::{Applied, AttemptEnd, BEGIN, Completion, Ending, Failure, Finished, Response, finish};
-pub(crate) use locked_elsewhere::locked_elsewhere;
+pub(crate) use finish::{locked_elsewhere, note_progress};
 pub use read::{Part, find, find_by_any_id, get, key_neighbours, push_scope};
 pub use recover::{OwnClaims, Recovered, recover_lost_leases, release_orphans};
 pub(crate) use recover::{claims_of_dead_workers, delete_dead_claims, recover};
@@ -36,6 +34,7 @@ pub use requeue::{
     EndedIds, change_payload, is_any_scheduled_later, lock_untried, requeue, requeue_many,
     reschedule_earlier, restore_attempts, restore_cancelled, restore_to_queue,
 };
+pub(crate) use rows::enter_queue;
 #[cfg(feature = "testing")]
 pub(crate) use test_kit::{
     claim_one, claim_order, let_time_pass, pending, promote_everything, remove_worker,

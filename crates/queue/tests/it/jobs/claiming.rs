@@ -95,7 +95,7 @@ async fn closed_quiet_and_used_up_lanes_are_passed_over(pool: PgPool) {
         world.accept_plain(lane, 3).await;
     }
     let mut connection = pool.acquire().await.unwrap();
-    lanes::set_open(&mut connection, closed, false).await.unwrap();
+    lanes::close(&mut connection, closed).await.unwrap();
     lanes::set_quiet(&mut connection, quiet, std::time::Duration::from_secs(60)).await.unwrap();
     let claimed = world.claim(worker, 10).await;
     assert_eq!(claimed.len(), 1, "one slot is free");
@@ -106,7 +106,7 @@ async fn closed_quiet_and_used_up_lanes_are_passed_over(pool: PgPool) {
         .await
         .unwrap();
     assert_eq!(world.claim(worker, 10).await.len(), 0);
-    lanes::set_open(&mut connection, closed, true).await.unwrap();
+    lanes::open(&mut connection, closed).await.unwrap();
     assert_eq!(world.claim(worker, 10).await.len(), 3);
 }
 
@@ -147,7 +147,7 @@ async fn a_claim_does_not_wait_for_a_change_of_the_lane(pool: PgPool) {
     let lane = world.lane().await;
     world.accept_plain(lane, 1).await;
     let mut transaction = pool.begin().await.unwrap();
-    lanes::set_open(&mut transaction, lane, false).await.unwrap();
+    lanes::close(&mut transaction, lane).await.unwrap();
     assert_eq!(world.claim(worker, 1).await.len(), 1, "the lane is not closed before the commit");
 }
 

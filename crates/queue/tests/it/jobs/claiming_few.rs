@@ -74,7 +74,7 @@ async fn closed_quiet_and_used_up_lanes_are_passed_over(pool: PgPool) {
     let (closed, quiet) = (world.lane().await, world.lane().await);
     let (limited, narrow) = (world.lane_with(50, Some(limit)).await, world.lane_with(1, None).await);
     let mut connection = pool.acquire().await.unwrap();
-    lanes::set_open(&mut connection, closed, false).await.unwrap();
+    lanes::close(&mut connection, closed).await.unwrap();
     lanes::set_quiet(&mut connection, quiet, std::time::Duration::from_secs(60)).await.unwrap();
     for lane in [closed, quiet, limited, narrow] {
         world.accept_plain(lane, 1).await;
@@ -92,7 +92,7 @@ async fn closed_quiet_and_used_up_lanes_are_passed_over(pool: PgPool) {
     }
     assert!(claim(&world, &claims).await.is_empty());
     assert!(!was_long(&world).await);
-    lanes::set_open(&mut connection, closed, true).await.unwrap();
+    lanes::open(&mut connection, closed).await.unwrap();
     assert_eq!(claim(&world, &claims).await[0].integration_id, closed);
     world.must_be_sound().await;
 }

@@ -102,7 +102,7 @@ async fn a_paused_lane_keeps_its_jobs_and_the_others_run(pool: PgPool) {
     let id = paused.enqueue(&pool, print(1)).await.unwrap().id;
     kit.client().enqueue(&pool, ends(End::Printed)).await.unwrap();
     let mut connection = pool.acquire().await.unwrap();
-    lanes::set_open(&mut connection, paused.integration_id(), false).await.unwrap();
+    lanes::close(&mut connection, paused.integration_id()).await.unwrap();
     assert_eq!(kit.run_to_the_end().await.unwrap().len(), 1);
     assert!(matches!(kit.run(id).await, Err(QueueError::WrongState { status: JobStatus::Pending, .. })));
 }

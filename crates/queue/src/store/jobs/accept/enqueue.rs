@@ -4,119 +4,25 @@ use crate::{
     error::QueueError,
     store::jobs::{
         accept::{
-            columns::{column, sparse},
-            keys,
+            fold::{Key, MAX_FOLDED_KEPT, Row, fold},
+            spec::JobSpec,
         },
         cancel::park,
+        rows::{
+            columns::{column, sparse},
+            entries::{bring_forward, move_up},
+            keys,
+        },
     },
 };
 use chrono::{DateTime, Utc};
 use model::{
-    id::{AppId, BatchId, IntegrationId, JobId},
+    id::{IntegrationId, JobId},
     job::{EnqueueOutcome, EnqueuedJob, rank},
-    trace::TraceContext,
 };
 use serde_json::Value;
 use sqlx::PgConnection;
 use std::collections::{HashMap, HashSet};
-
-/// A job to be accepted. Integration, app and batch have been looked up and belong together.
-#[derive(Clone, Debug, PartialEq)]
-pub struct JobSpec {
-    /// The app it belongs to.
-    pub app_id: AppId,
-    /// Its lane.
-    pub integration_id: IntegrationId,
-    /// Its type; for a record's change the type of the event.
-    pub job_type: String,
-    /// The payload.
-    pub payload: Option<Value>,
-    /// Type and id of the record, for a record's change.
-    pub record: Option<(String, String)>,
-    /// One live job per integration and id: a further one folds into it.
-    pub deduplication_id: Option<String>,
-    /// Jobs of one key run one at a time, in the order of acceptance.
-    pub serialize_key: Option<String>,
-    /// Correlation id.
-    pub correlation_id: String,
-    /// The trace of the call.
-    pub trace: Option<TraceContext>,
-    /// The batch it is an item of.
-    pub batch_id: Option<BatchId>,
-    /// -100 to 100, higher first.
-    pub priority: i16,
-    /// It runs at this time or later; none: now.
-    pub run_at: Option<DateTime<Utc>>,
-    /// Debouncing: each change that is folded in moves `run_at` to its own, never beyond this time.
-    pub gathers_until: Option<DateTime<Utc>>,
-    /// It is cancelled if it still waits at this time, whatever it waits for.
-    pub expires_at: Option<DateTime<Utc>>,
-    /// 1 to 100.
-    pub max_attempts: i16,
-    /// Timeout of one attempt; none: the engine's default.
-    pub timeout_ms: Option<i32>,
-    /// Whether everything is to be sent, not the difference.
-    pub is_full: bool,
-}
-
-/// A job keeps type and time of the last so many changes folded into it. The statement has the same number.
-const MAX_FOLDED_KEPT: usize = 20;
-/// A job keeps the last so many of its correlation ids. The statement has the same number.
-const MAX_CORRELATIONS_KEPT: usize = 20;
-
-/// Integration and deduplication id.
-type Key<'a> = (IntegrationId, &'a str);
-
-/// One row of the statement: a spec, with those of the same call folded into it.
-struct Row<'a> {
-    id: JobId,
-    /// The index of the first of them in the input.
-    position: usize,
-    spec: &'a JobSpec,
-    /// The most urgent of them.
-    urgent: &'a JobSpec,
-    rank: i16,
-    payload: &'a Option<Value>,
-    run_at: Option<DateTime<Utc>>,
-    gathers_until: Option<DateTime<Utc>>,
-    expires_at: Option<DateTime<Utc>>,
-    max_attempts: i16,
-    timeout_ms: Option<i32>,
-    batch_id: Option<BatchId>,
-    is_full: bool,
-    folded: i32,
-    /// The job types of the spec and of those folded into it, in order; empty when nothing was folded.
-    kinds: Vec<&'a str>,
-    /// The distinct correlation ids of the spec and of those folded into it, the newest last; empty when there is only the spec's.
-    correlations: Vec<&'a str>,
-    trace: Option<TraceContext>,
-}
-
-impl<'a> Row<'a> {
-    fn key(&self) -> Option<Key<'a>> {
-        Some((self.spec.integration_id, self.spec.deduplication_id.as_deref()?))
-    }
-
-    /// Notes the correlation id of a change that is folded in.
-    fn correlate(&mut self, id: &'a str) {
-        if self.correlations.is_empty() {
-            if id == self.spec.correlation_id {
-                return;
-            }
-            self.correlations.push(&self.spec.correlation_id);
-        }
-        self.correlations.retain(|seen| *seen != id);
-        self.correlations.push(id);
-    }
-
-    fn earlier_correlations(&self) -> usize {
-        self.correlations.len().saturating_sub(MAX_CORRELATIONS_KEPT)
-    }
-
-    fn is_plain(&self) -> bool {
-        self.spec.deduplication_id.is_none() && self.spec.serialize_key.is_none()
-    }
-}
 
 /// Accepts jobs; returns, in the order of the input, the job that will do the work of each.
 ///
@@ -234,69 +140,6 @@ pub(crate) async fn enqueue_single(
     Ok(EnqueuedJob { id, outcome: EnqueueOutcome::Created })
 }
 
-/// Folds the duplicates within one call in memory, because `on conflict do update` cannot touch a row twice. Returns the rows, and for each spec
-/// the id of its row.
-fn fold(specs: &[JobSpec]) -> (Vec<Row<'_>>, Vec<JobId>) {
-    let mut rows: Vec<Row<'_>> = Vec::with_capacity(specs.len());
-    let mut row_of = Vec::with_capacity(specs.len());
-    let mut seen: HashMap<(IntegrationId, &str), usize> = HashMap::new();
-    for (position, spec) in specs.iter().enumerate() {
-        let rank = rank(&spec.job_type, spec.priority);
-        let duplicate =
-            spec.deduplication_id.as_deref().and_then(|id| seen.get(&(spec.integration_id, id)).copied());
-        if let Some(row) = duplicate.and_then(|index| rows.get_mut(index)) {
-            if rank < row.rank {
-                row.rank = rank;
-                row.urgent = spec;
-            }
-            row.payload = &spec.payload;
-            row.is_full |= spec.is_full;
-            row.folded += 1;
-            if row.kinds.is_empty() {
-                row.kinds.push(&row.spec.job_type);
-            }
-            row.kinds.push(&spec.job_type);
-            row.correlate(&spec.correlation_id);
-            row.trace = spec.trace.or(row.trace);
-            // Now (none) is sooner than any time.
-            row.run_at = row.run_at.zip(spec.run_at).map(|(a, b)| a.min(b));
-            row.gathers_until = row.gathers_until.zip(spec.gathers_until).map(|(a, _)| a);
-            // By the rules of the statement: never (none) is the latest time of all, and of other settings the last one given counts.
-            row.expires_at = row.expires_at.zip(spec.expires_at).map(|(a, b)| a.max(b));
-            row.max_attempts = row.max_attempts.max(spec.max_attempts);
-            row.timeout_ms = spec.timeout_ms.or(row.timeout_ms);
-            row.batch_id = spec.batch_id.or(row.batch_id);
-            row_of.push(row.id);
-            continue;
-        }
-        let row = Row {
-            id: JobId::generate(),
-            position,
-            spec,
-            urgent: spec,
-            rank,
-            payload: &spec.payload,
-            run_at: spec.run_at,
-            gathers_until: spec.gathers_until,
-            expires_at: spec.expires_at,
-            max_attempts: spec.max_attempts,
-            timeout_ms: spec.timeout_ms,
-            batch_id: spec.batch_id,
-            is_full: spec.is_full,
-            folded: 0,
-            kinds: Vec::new(),
-            correlations: Vec::new(),
-            trace: spec.trace,
-        };
-        if let Some(id) = spec.deduplication_id.as_deref() {
-            seen.insert((spec.integration_id, id), rows.len());
-        }
-        row_of.push(row.id);
-        rows.push(row);
-    }
-    (rows, row_of)
-}
-
 /// A row that was folded into an existing job.
 struct Folded {
     /// The job that will do the work.
@@ -380,71 +223,6 @@ async fn store_plain(connection: &mut PgConnection, rows: &[Row<'_>]) -> Result<
         &column(rows, |row| i32::try_from(row.position).unwrap_or(i32::MAX)),
         &sparse(rows, |row| row.trace.map(|trace| trace.to_string())) as &[Option<String>],
     )
-    .execute(connection)
-    .await?;
-    Ok(())
-}
-
-/// Moves the `ready` entries of jobs that became more urgent. It is a statement of its own, because it must see what was committed while the fold
-/// waited for the job's row. It never waits for an entry, as a claim that has one locked never waits for a job. (A promotion locks the job, so
-/// none can insert an entry with the old rank meanwhile.)
-pub(in crate::store::jobs) async fn move_up(
-    connection: &mut PgConnection,
-    jobs: &[JobId],
-) -> Result<(), QueueError> {
-    sqlx::query!(
-        r#"
-        with old as materialized (
-            select r.integration_id, r.rank, r.created_at, r.job_id
-            from headgate.jobs j
-            join headgate.ready r on r.integration_id = j.integration_id and r.rank = j.previous_rank
-                and r.created_at = j.created_at and r.job_id = j.id
-            where j.id = any ($1)
-            for update of r skip locked
-        ), gone as materialized (
-            delete from headgate.ready r using old o
-            where r.integration_id = o.integration_id and r.rank = o.rank and r.created_at = o.created_at and r.job_id = o.job_id
-            returning r.job_id
-        )
-        insert into headgate.ready (integration_id, rank, created_at, job_id)
-        select j.integration_id, j.rank, j.created_at, j.id from gone g join headgate.jobs j on j.id = g.job_id
-        on conflict do nothing
-        "#,
-        jobs as &[JobId],
-    )
-    // Planned for the table as it is: see `finish::BEGIN`.
-    .persistent(false)
-    .execute(connection)
-    .await?;
-    Ok(())
-}
-
-/// Moves the `waiting` entries of pending jobs to their earlier `run_at`, or to `ready` when that time has come.
-async fn bring_forward(connection: &mut PgConnection, jobs: &[JobId]) -> Result<(), QueueError> {
-    sqlx::query!(
-        r#"
-        with old as materialized (
-            select w.due_at, w.job_id, j.run_at, j.integration_id, j.rank, j.created_at, j.run_at <= clock_timestamp() as is_due
-            from headgate.jobs j
-            join headgate.waiting w on w.job_id = j.id
-            where j.id = any ($1) and j.status = 0 and j.run_at < w.due_at
-            for update of w skip locked
-        ), gone as materialized (
-            delete from headgate.waiting w using old o
-            where w.due_at = o.due_at and w.job_id = o.job_id and o.is_due
-            returning w.job_id
-        ), moved as (
-            update headgate.waiting w set due_at = o.run_at from old o
-            where w.due_at = o.due_at and w.job_id = o.job_id and not o.is_due
-        )
-        insert into headgate.ready (integration_id, rank, created_at, job_id)
-        select o.integration_id, o.rank, o.created_at, o.job_id from gone g join old o on o.job_id = g.job_id
-        on conflict do nothing
-        "#,
-        jobs as &[JobId],
-    )
-    // Planned for the table as it is: see `finish::BEGIN`.
-    .persistent(false)
     .execute(connection)
     .await?;
     Ok(())

@@ -3,8 +3,8 @@
 use super::park::probe_only;
 use crate::{
     error::QueueError,
-    store::jobs::{
-        cancel::one::{Cancelled, Reach, cancel_rows, leave_keys},
+    store::jobs::cancel::{
+        one::{Cancelled, Reach, cancel_rows, leave_keys},
         try_lock::try_lock_waiting,
     },
 };

@@ -6,8 +6,8 @@
 
 use crate::{
     error::QueueError,
-    store::jobs::{
-        cancel::one::{Cancelled, Reach, cancel_rows, leave_keys},
+    store::jobs::cancel::{
+        one::{Cancelled, Reach, cancel_rows, leave_keys},
         try_lock::try_lock_waiting,
     },
 };

@@ -3,10 +3,10 @@
 use crate::{
     error::QueueError,
     store::jobs::{
-        accept::keys,
         cancel::one::{
             Cancelled, Reach, cancel_rows, drop_successor, leave_keys, lock_integrations_and_keys,
         },
+        rows::keys,
     },
 };
 use model::{

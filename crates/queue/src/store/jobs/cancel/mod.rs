@@ -6,6 +6,7 @@ pub(super) mod expire;
 pub(super) mod many;
 pub(super) mod one;
 pub(super) mod park;
+mod try_lock;
 pub(super) mod wait_for_cancel;
 
 pub(crate) use assignments_to_stop::assignments_to_stop;

@@ -8,8 +8,8 @@
 use crate::{
     error::QueueError,
     store::jobs::{
-        accept::{entries::leave_queue, keys},
         read::get::find,
+        rows::{entries::leave_queue, keys},
     },
     wake::CANCEL_CHANNEL,
 };
@@ -208,26 +208,6 @@ async fn request_stop(connection: &mut PgConnection, ids: &[JobId]) -> Result<Ve
     .fetch_all(connection)
     .await?;
     Ok(requested)
-}
-
-/// Locks jobs, in the order in which they are locked everywhere. A claim skips locked jobs, and every statement that takes an entry out of
-/// `ready` holds the lock of its job.
-pub(in crate::store::jobs) async fn lock(
-    connection: &mut PgConnection,
-    ids: &[JobId],
-) -> Result<(), QueueError> {
-    sqlx::query!(
-        r#"
-        select 1 as "one!" from headgate.jobs
-        where id = any ($1)
-        order by integration_id, deduplication_id collate "C" nulls last, id
-        for update
-        "#,
-        ids as &[JobId]
-    )
-    .fetch_all(connection)
-    .await?;
-    Ok(())
 }
 
 /// Cancels a job that is the successor of one that is being processed.

@@ -5,7 +5,7 @@
 //! portion, can be called any number of times, and may be interrupted anywhere. A job without `follows_batch` (a live change was folded into
 //! it, or somebody requeued it) is not parked.
 
-use crate::{error::QueueError, store::jobs::accept::entries::enter_queue};
+use crate::{error::QueueError, store::jobs::rows::enter_queue};
 use model::{
     actor::Scope,
     id::{AppId, BatchId, JobId},

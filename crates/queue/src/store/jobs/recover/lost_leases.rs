@@ -6,7 +6,7 @@
 
 use crate::{
     error::QueueError,
-    store::jobs::accept::{columns::column, keys},
+    store::jobs::rows::{columns::column, keys},
 };
 use model::{
     id::{ClaimBatchId, IntegrationId, JobId, WorkerId},

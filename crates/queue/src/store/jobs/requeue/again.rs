@@ -3,10 +3,10 @@
 use crate::{
     error::QueueError,
     store::jobs::{
-        accept::entries::{enter_queue, leave_queue},
         cancel::{one::lock_keys, park},
         read::get::find,
         requeue::restore::{EndedIds, prepare, restore_to_queue},
+        rows::entries::{enter_queue, leave_queue},
     },
 };
 use model::{

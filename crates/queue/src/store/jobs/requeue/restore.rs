@@ -3,8 +3,8 @@
 use crate::{
     error::QueueError,
     store::jobs::{
-        accept::{enqueue::move_up, keys},
         cancel::park,
+        rows::{entries::move_up, keys},
     },
 };
 use chrono::{DateTime, Utc};

@@ -4,8 +4,9 @@ use super::restore::{EndedIds, restore_to_queue};
 use crate::{
     error::QueueError,
     store::jobs::{
-        accept::entries::{enter_queue, leave_queue},
-        cancel::one::{lock, lock_integrations_and_keys},
+        cancel::one::lock_integrations_and_keys,
+        rows::entries::{enter_queue, leave_queue},
+        rows::lock::lock,
     },
 };
 use model::{

@@ -1,0 +1,118 @@
+//! The thread that keeps a process's lease.
+//!
+//! Heartbeats must not depend on what the jobs do: a handler that blocks all threads of the runtime would cost every job of the process its lease. So
+//! they run on an operating system thread with a small runtime of its own. So do the watchdog, which ends the lease when the loops that would record
+//! results have stopped, and the check for overdue attempts whose handlers do not yield.
+
+use crate::worker::{heartbeat::Heartbeats, lease::ProcessLease, run::OverdueCheck, state::Watchdog};
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use tokio::sync::oneshot;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+/// A loop of the engine has stopped: this process records nothing more, and has released its lease.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stuck {
+    /// The loop: `runtime`, `claims`, `finisher`, `writer`, `locked results`, `wake-ups` or `heartbeats`.
+    pub part: &'static str,
+}
+
+/// What a process does when a loop has stopped.
+pub type OnStuck = Arc<dyn Fn(Stuck) + Send + Sync>;
+
+/// The running thread. It ends when this is dropped.
+pub(super) struct LeaseThread {
+    ended: oneshot::Receiver<()>,
+    stop: DropGuard,
+}
+
+impl LeaseThread {
+    pub(super) fn start(watch: LeaseWatch, on_stuck: OnStuck) -> Self {
+        let stop = CancellationToken::new();
+        let (send_end, ended) = oneshot::channel();
+        let body = Body { watch, on_stuck, stop: stop.clone(), _ended: send_end };
+        let spawned = std::thread::Builder::new().name("headgate-lease".to_owned()).spawn(move || body.run());
+        if let Err(error) = spawned {
+            tracing::error!(%error, "no thread for heartbeats: this process claims nothing");
+        }
+        Self { ended, stop: stop.drop_guard() }
+    }
+
+    /// Ends the lease in order.
+    pub(super) async fn end(self) {
+        drop(self.stop);
+        // The sender is only dropped, when the thread ends.
+        let _ = self.ended.await;
+    }
+}
+
+/// What runs on the thread.
+pub(super) struct LeaseWatch {
+    pub(super) heartbeats: Heartbeats,
+    pub(super) overdue_check: OverdueCheck,
+    pub(super) lease: Arc<ProcessLease>,
+    pub(super) watchdog: Arc<Watchdog>,
+    pub(super) watchdog_timeout: Duration,
+}
+
+struct Body {
+    watch: LeaseWatch,
+    on_stuck: OnStuck,
+    stop: CancellationToken,
+    /// Dropped with the rest when the thread ends.
+    _ended: oneshot::Sender<()>,
+}
+
+impl Body {
+    fn run(self) {
+        let runtime = loop {
+            match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+                Ok(runtime) => break runtime,
+                Err(error) => tracing::error!(%error, "no runtime for heartbeats: retrying"),
+            }
+            if self.stop.is_cancelled() {
+                return;
+            }
+            std::thread::sleep(Duration::from_secs(1));
+        };
+        // A panic here would leave a process that claims jobs without heartbeats: it counts as stopped too.
+        let stuck = std::panic::catch_unwind(AssertUnwindSafe(|| runtime.block_on(self.run_until_stuck())))
+            .unwrap_or(Some("heartbeats"));
+        if let Some(part) = stuck.filter(|_| !self.stop.is_cancelled()) {
+            // The lease first: this process stops what it still can, and others get the jobs.
+            self.watch.lease.lose();
+            self.watch.watchdog.note_stuck(part);
+            tracing::error!(part, "the engine has stopped: {part} no longer responds; the lease is released");
+            (self.on_stuck)(Stuck { part });
+        }
+    }
+
+    /// Runs until `stop` (none) or until a loop has stopped.
+    async fn run_until_stuck(&self) -> Option<&'static str> {
+        let watch = async {
+            let part = self.watch.watchdog.until_one_stops(self.watch.watchdog_timeout).await;
+            if self.stop.is_cancelled() {
+                // A loop that never ends must not keep the worker from signing off.
+                std::future::pending::<()>().await;
+            }
+            part
+        };
+        tokio::select! {
+            () = self.watch.heartbeats.beat_until(&self.stop) => None,
+            part = watch => Some(part),
+            () = self.watch.overdue_check.repeat() => None,
+        }
+    }
+}
+
+/// Shows the watchdog that the runtime of the jobs still runs tasks.
+pub(super) async fn show_that_tasks_run(watchdog: Arc<Watchdog>, stop: CancellationToken) {
+    const STEP: Duration = Duration::from_secs(1);
+    let watched = watchdog.watch("runtime");
+    loop {
+        watched.alive_within(STEP);
+        tokio::select! {
+            () = stop.cancelled() => return watched.ended(),
+            () = tokio::time::sleep(STEP) => {}
+        }
+    }
+}
