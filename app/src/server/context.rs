@@ -10,7 +10,7 @@ use crate::{
 };
 use access::Access;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header, request::Parts};
-use delivery::{Delivery, RecordPageRequest, SentFilter};
+use delivery::{Delivery, RecordPageRequest};
 use insight::live::LiveHub;
 use leptos::{nonce::use_nonce, prelude::*};
 use leptos_axum::ResponseOptions;
@@ -22,6 +22,7 @@ use model::{
     filter::JobFilter,
     id::{AppId, IntegrationId},
     job::Job,
+    record::SentFilter,
     retention::Retentions,
     stats::Snapshot,
 };

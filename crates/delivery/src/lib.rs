@@ -23,7 +23,6 @@ mod masks;
 mod record_page;
 mod resync;
 pub mod secrets;
-mod status;
 mod store;
 mod trail;
 
@@ -31,8 +30,7 @@ pub use config::DeliveryConfig;
 pub use delivery::Delivery;
 pub use error::DeliveryError;
 pub use http::target_guard::TargetGuard;
-pub use integrations::{DeleteOptions, TestReport};
 pub use record_page::{RecordCursor, RecordPageRequest};
 pub use secrets::{MasterKey, Secret};
-pub use store::{integrations::IntegrationFilter, records::RecordFilter, sent::SentFilter};
+pub use store::{marks::Marks, record_counts::RecordCounts, records::RecordFilter};
 pub use trail::trail;

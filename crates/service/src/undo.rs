@@ -1,6 +1,6 @@
 //! Undoing or repeating a change from its line of the audit log.
 
-use crate::{Headgate, ServiceError};
+use crate::{Allowed, Headgate, ServiceError};
 use access::{AccessError, Follows, api_keys, audit, origin::following, users};
 use insight::store::operations::BulkStart;
 use model::{
@@ -54,16 +54,16 @@ impl Headgate {
         }
         match action {
             UndoAction::PauseIntegration(id, reason) => {
-                self.pause_integration(actor, id, reason.as_deref()).await?;
+                self.pause_integration(&Allowed::check(actor)?, id, reason.as_deref()).await?;
             }
             UndoAction::ResumeIntegration(id) => {
-                self.resume_integration(actor, id).await?;
+                self.resume_integration(&Allowed::check(actor)?, id).await?;
             }
             UndoAction::UpdateIntegration(id, changes) => {
-                self.update_integration(actor, id, &changes).await?;
+                self.update_integration(&Allowed::check(actor)?, id, &changes).await?;
             }
             UndoAction::UpdateApp(id, changes) => {
-                self.update_app(actor, id, &changes).await?;
+                self.update_app(&Allowed::check(actor)?, id, &changes).await?;
             }
             UndoAction::UpdateUser(id, changes) => {
                 users::update(&self.access, actor, id, changes).await?;
