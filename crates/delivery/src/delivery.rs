@@ -7,7 +7,8 @@ use model::{
     id::{AppId, IntegrationId},
     integration::{Integration, IntegrationType},
     page::Page,
-    record::{Record, RecordWithSync, SentFilter, SentRecord},
+    record::{Record, RecordFilter, RecordWithSync, SentFilter, SentRecord},
+    record_page::RecordPageRequest,
 };
 use queue::{
     Waker,
@@ -17,8 +18,8 @@ use queue::{
 use sqlx::PgPool;
 
 use crate::{
-    DeliveryConfig, DeliveryError, Marks, MasterKey, RecordCounts, RecordFilter, RecordPageRequest,
-    TargetGuard, catalog::GroupCommit, connector, http::client::Client, resync, store,
+    DeliveryConfig, DeliveryError, Marks, MasterKey, RecordCounts, TargetGuard, catalog::GroupCommit,
+    connector, http::client::Client, resync, store,
 };
 
 /// Everything about apps, integrations, records and re-syncs. Cheap to clone.

@@ -41,6 +41,7 @@ pub mod patch;
 pub mod problem;
 pub mod rate_limit;
 pub mod record;
+pub mod record_page;
 pub mod request;
 pub mod resync;
 pub mod retention;

@@ -16,6 +16,29 @@ use serde_json::{Map, Value};
 /// Attributes of a record: a JSON object.
 pub type Attributes = Map<String, Value>;
 
+/// Names a record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordKey {
+    /// The app it belongs to.
+    pub app_id: AppId,
+    /// Its type.
+    pub record_type: String,
+    /// Its id in the app.
+    pub record_id: String,
+}
+
+/// The records of a list.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[cfg_attr(feature = "openapi", derive(utoipa::IntoParams))]
+#[cfg_attr(feature = "openapi", into_params(parameter_in = Query))]
+pub struct RecordFilter {
+    /// Only records of this app.
+    pub app_id: Option<AppId>,
+    /// Only records of this type.
+    pub record_type: Option<String>,
+}
+
 /// An object of an app, such as an order or a product, of which Headgate keeps the newest version.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]

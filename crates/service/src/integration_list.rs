@@ -180,3 +180,60 @@ fn grouped(by: Group, fitting: &[Judged<'_>]) -> Vec<IntegrationGroup> {
     });
     groups
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::fixtures::{idle_gauge, noon};
+
+    fn named(name: &str, backlog: i64) -> IntegrationGauge {
+        IntegrationGauge { name: name.to_owned(), backlog, ..idle_gauge() }
+    }
+
+    fn sorted(query: &IntegrationQuery, gauges: &[IntegrationGauge]) -> Vec<String> {
+        let mut judged: Vec<_> = gauges.iter().map(|gauge| (Health::of(gauge, noon()), gauge)).collect();
+        judged.sort_by(|a, b| compare(query, a, b));
+        judged.into_iter().map(|(_, gauge)| gauge.name.clone()).collect()
+    }
+
+    #[test]
+    fn unknown_values_come_last_in_either_direction() {
+        let known =
+            |name: &str, accepted| IntegrationGauge { accepted_per_minute: Some(accepted), ..named(name, 0) };
+        let gauges = [named("unknown", 0), known("few", 1), known("many", 9)];
+        let query = |is_reversed| IntegrationQuery {
+            order: Order::Accepted,
+            is_reversed,
+            ..IntegrationQuery::default()
+        };
+        assert_eq!(sorted(&query(false), &gauges), ["many", "few", "unknown"]);
+        assert_eq!(sorted(&query(true), &gauges), ["few", "many", "unknown"]);
+    }
+
+    #[test]
+    fn a_list_is_filtered_by_names_app_and_work() {
+        let busy = named("Shop ERP", 3);
+        let listed = |query: &IntegrationQuery| is_listed(query, noon(), &busy);
+        let all = IntegrationQuery::default();
+        assert!(listed(&all));
+        assert!(listed(&IntegrationQuery { text: "erp".to_owned(), ..all.clone() }));
+        assert!(listed(&IntegrationQuery { text: "acme".to_owned(), ..all.clone() }), "the app's name");
+        assert!(!listed(&IntegrationQuery { text: "crm".to_owned(), ..all.clone() }));
+        assert!(listed(&IntegrationQuery { app_id: busy.app_id.to_string(), ..all.clone() }));
+        assert!(!listed(&IntegrationQuery { app_id: "nonsense".to_owned(), ..all.clone() }));
+        assert!(listed(&IntegrationQuery { only: Only::Working, ..all.clone() }));
+        assert!(!listed(&IntegrationQuery { only: Only::Paused, ..all }));
+    }
+
+    #[test]
+    fn a_group_has_the_sums_of_its_integrations() {
+        let (one, other) = (named("a", 2), named("b", 3));
+        let judged: Vec<Judged<'_>> =
+            [&one, &other].into_iter().map(|gauge| (Health::of(gauge, noon()), gauge)).collect();
+        let by_type = grouped(Group::Type, &judged);
+        assert_eq!(by_type.len(), 1);
+        assert_eq!((by_type[0].integrations, by_type[0].backlog), (2, 5));
+        assert_eq!(by_type[0].accepted_per_minute, None, "not known for all of them");
+        assert_eq!(grouped(Group::App, &judged).len(), 2);
+    }
+}

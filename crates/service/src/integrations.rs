@@ -2,7 +2,6 @@
 
 use crate::{Allowed, Headgate, ServiceError, change::Tx, permission, read_in_parts};
 use access::audit::Entry;
-use delivery::RecordPageRequest;
 use model::{
     actor::Actor,
     deletion::DeleteOptions,
@@ -11,6 +10,7 @@ use model::{
     integration_query::IntegrationFilter,
     page::{Page, PageRequest},
     record::{SentFilter, SentRecord},
+    record_page::RecordPageRequest,
 };
 
 impl Headgate {

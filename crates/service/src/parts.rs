@@ -1,11 +1,11 @@
 //! Pages of items that may be large are read in small parts and end once they are large enough, so that the memory of a page is bounded.
 
 use crate::ServiceError;
-use delivery::RecordPageRequest;
 use model::{
     dead_letter::{BinPageRequest, GroupPageRequest},
     json::count_bytes,
     page::{Page, PageError, PageRequest},
+    record_page::RecordPageRequest,
 };
 use serde::Serialize;
 

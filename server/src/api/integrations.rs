@@ -8,7 +8,6 @@ use super::{
 };
 use crate::state::AppState;
 use axum::{Json as Answer, extract::State, http::StatusCode, response::Response};
-use delivery::RecordPageRequest;
 use model::{
     id::IntegrationId,
     integration::{Integration, IntegrationChanges, IntegrationWithSecret, NewIntegration},
@@ -16,6 +15,7 @@ use model::{
     operation::DeletionStarted,
     page::Page,
     record::{SentFilter, SentRecord},
+    record_page::RecordPageRequest,
     sync_status::SyncStatus,
 };
 use service::Headgate;

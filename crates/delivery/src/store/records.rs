@@ -6,14 +6,12 @@ use model::{
     id::{AppId, IntegrationId, JobId},
     job::JobStatus,
     page::Page,
-    record::{Attributes, Record, RecordSync, RecordWithSync},
+    record::{Attributes, Record, RecordFilter, RecordSync, RecordWithSync},
+    record_page::{self, RecordCursor, RecordPageRequest},
 };
 use sqlx::{PgPool, types::Json};
 
-use crate::{
-    DeliveryError,
-    record_page::{self, RecordCursor, RecordPageRequest},
-};
+use crate::DeliveryError;
 
 struct RecordRow {
     app_id: AppId,
@@ -39,15 +37,6 @@ impl From<RecordRow> for Record {
             updated_at: row.updated_at,
         }
     }
-}
-
-/// Which records a list shows.
-#[derive(Clone, Debug, Default)]
-pub struct RecordFilter {
-    /// Of one app.
-    pub app_id: Option<AppId>,
-    /// Of one type.
-    pub record_type: Option<String>,
 }
 
 /// In the order of app, type and id; deleted ones are left out.

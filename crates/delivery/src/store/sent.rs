@@ -5,15 +5,12 @@ use model::{
     id::{AppId, IntegrationId},
     page::Page,
     record::{Attributes, SentFilter, SentRecord},
+    record_page::{self, RecordCursor, RecordPageRequest},
 };
 use serde_json::Value;
 use sqlx::{PgConnection, PgPool, types::Json};
 
-use crate::{
-    DeliveryError,
-    catalog::key::RecordKey,
-    record_page::{self, RecordCursor, RecordPageRequest},
-};
+use crate::{DeliveryError, catalog::key::RecordKey};
 
 /// Reads type after type, as [`super::records::list`]: a record's id alone is probed in each.
 pub(crate) async fn list(

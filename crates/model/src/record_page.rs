@@ -1,11 +1,11 @@
 //! Keyset pages of lists whose key is type and id instead of a UUID: the catalog and sent state. In key order, because people look for a
 //! record by its key.
 
-use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
-use model::{
+use crate::{
     id::AppId,
     page::{DEFAULT_LIMIT, MAX_LIMIT, Page, PageError},
 };
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize};
 
 /// The page that is wanted.
@@ -65,7 +65,8 @@ fn decode(text: &str) -> Option<RecordCursor> {
 }
 
 /// Makes a page of rows, of which one more than `limit` was read.
-pub(crate) fn from_surplus<T>(mut rows: Vec<T>, limit: i64, key: impl Fn(&T) -> RecordCursor) -> Page<T> {
+#[must_use]
+pub fn from_surplus<T>(mut rows: Vec<T>, limit: i64, key: impl Fn(&T) -> RecordCursor) -> Page<T> {
     let limit = usize::try_from(limit).unwrap_or(0);
     let has_more = rows.len() > limit;
     rows.truncate(limit);
