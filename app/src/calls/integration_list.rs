@@ -4,92 +4,37 @@ use super::{
     error::{CallError, FormRefused},
     json::Json,
 };
-use chrono::{DateTime, Utc};
 use leptos::{prelude::*, server_fn::codec::GetUrl};
-use model::{id::AppId, integration_bulk::IntegrationBulkAction, stats::IntegrationGauge};
+use model::{
+    integration_bulk::IntegrationBulkAction,
+    views::integration_list::{BulkQuestion, IntegrationList},
+};
 use serde::{Deserialize, Serialize};
-
-pub const PAGE_ROWS: usize = 100;
-
-/// One page of integrations, or groups of them.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct IntegrationList {
-    /// Empty when the list is grouped.
-    pub rows: Vec<IntegrationRow>,
-    /// Empty when the list is not grouped.
-    pub groups: Vec<IntegrationGroup>,
-    pub groups_total: i64,
-    pub matched: i64,
-    /// Integrations without any filter.
-    pub total: i64,
-    /// Apps without any filter.
-    pub apps_total: i64,
-    /// How many would match with each state, in the order of `Only::ALL`.
-    pub counts: Vec<i64>,
-    /// The apps to choose from, by name; empty when there are too many.
-    pub apps: Vec<(AppId, String)>,
-    pub as_of: DateTime<Utc>,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct IntegrationRow {
-    pub gauge: IntegrationGauge,
-    /// Its backlog in the last hour, a point a minute, oldest first.
-    pub backlogs: Vec<i64>,
-}
-
-/// The totals of several integrations.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct IntegrationGroup {
-    /// The parameter and value that filter the list by this group.
-    pub narrowed: (String, String),
-    /// The app's name, or the type.
-    pub name: String,
-    pub integrations: i64,
-    /// How many of them need attention.
-    pub need_attention: i64,
-    pub backlog: i64,
-    /// Jobs accepted in the last minute; none when it is not known for all of them.
-    pub accepted_per_minute: Option<i64>,
-    /// Completed in the last minute.
-    pub delivered_per_minute: i64,
-    /// Failed attempts in the last minute.
-    pub failed_per_minute: i64,
-    pub dead_letters: i64,
-    /// Age of the oldest claimable job.
-    pub oldest_pending_age_seconds: Option<i64>,
-}
 
 /// The integrations that the page's query string asks for.
 #[server(prefix = "/console", endpoint = "integrations", input = GetUrl, output = Json)]
 pub async fn list_integrations(query: String) -> Result<IntegrationList, CallError> {
     use crate::{
-        server::{actor, context, integration_list},
-        state::{integration_query::IntegrationQuery, page_url::PageUrl},
+        server::{actor, context},
+        state::{integration_query, page_url::PageUrl},
     };
     use service::permission;
-    actor::allowed::<permission::OpenConsole>()?;
-    let query = IntegrationQuery::of(&PageUrl::parse(&format!("/?{query}")));
-    integration_list::load(&context::current()?, &query).await
-}
-
-/// What a bulk action would change, for its confirmation dialog.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BulkQuestion {
-    pub matched: i64,
-    /// The first few by name.
-    pub names: Vec<String>,
+    let actor = actor::allowed::<permission::OpenConsole>()?;
+    let query = integration_query::parse(&PageUrl::parse(&format!("/?{query}")));
+    Ok(context::current()?.headgate.integration_list(&actor, &query).await?)
 }
 
 /// The integrations that the query string selects, by id or by filter.
 #[server(prefix = "/console", endpoint = "integrations-question", input = GetUrl, output = Json)]
 pub async fn ask_integrations(query: String) -> Result<BulkQuestion, CallError> {
-    use crate::server::{actor, context, integration_list};
+    use crate::{
+        server::{actor, context},
+        state::{integration_query, page_url::PageUrl},
+    };
     use service::permission;
-    actor::allowed::<permission::Configure>()?;
-    let chosen = integration_list::chosen(&context::current()?, &query).await?;
-    let matched = i64::try_from(chosen.len()).unwrap_or(i64::MAX);
-    Ok(BulkQuestion { matched, names: chosen.into_iter().take(5).map(|(_, name)| name).collect() })
+    let actor = actor::allowed::<permission::Configure>()?;
+    let selection = integration_query::selection(&PageUrl::parse(&format!("/?{query}")));
+    Ok(context::current()?.headgate.integration_bulk_question(&actor, &selection).await?)
 }
 
 /// A bulk action as the confirmation dialog sends it.
@@ -111,11 +56,19 @@ pub struct IntegrationBulk {
 /// Pauses or resumes the integrations, or sets their limit.
 #[server(prefix = "/console", endpoint = "bulk-integrations", output = Json)]
 pub async fn bulk_integrations(bulk: IntegrationBulk, back: String) -> Result<(), FormRefused> {
-    use crate::server::{actor, context, integration_list, redirect};
+    use crate::{
+        server::{actor, context, integration_forms, redirect},
+        state::{integration_query, page_url::PageUrl},
+    };
     use service::permission;
     redirect::answer(&back, async {
         let actor = actor::allowed::<permission::Configure>()?;
-        integration_list::run(&context::current()?, &actor, bulk).await
+        let selection = integration_query::selection(&PageUrl::parse(&format!("/?{}", bulk.query)));
+        let change = integration_forms::bulk_change(&bulk)?;
+        let headgate = context::current()?.headgate;
+        let action = change.0;
+        let bulk = headgate.confirmed_integration_bulk(&actor, &selection, bulk.matched, change).await?;
+        Ok(integration_forms::outcome(action, &bulk))
     })
     .await
 }

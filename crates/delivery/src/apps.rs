@@ -3,6 +3,7 @@
 use model::{
     actor::Scope,
     app::{App, AppChanges, NewApp, slug_of},
+    deletion::DeleteOptions,
     id::{AppId, OperationId},
     page::{Page, PageRequest},
 };
@@ -13,7 +14,7 @@ use queue::{
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use crate::{DeleteOptions, Delivery, DeliveryError, integrations, store};
+use crate::{Delivery, DeliveryError, integrations, store};
 
 /// So many slugs (`name`, `name-2` …) are tried before one with a random ending.
 const NUMBERED_SLUGS: u32 = 5;

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use model::{
     actor::Scope,
-    id::AppId,
+    id::{AppId, IntegrationId},
+    integration::{Integration, IntegrationType},
     page::Page,
-    record::{Record, RecordFilter, RecordWithSync},
+    record::{Record, RecordFilter, RecordWithSync, SentFilter, SentRecord},
     record_page::RecordPageRequest,
 };
 use queue::{
@@ -17,8 +18,8 @@ use queue::{
 use sqlx::PgPool;
 
 use crate::{
-    DeliveryConfig, DeliveryError, MasterKey, TargetGuard, catalog::GroupCommit, connector,
-    http::client::Client, resync, store,
+    DeliveryConfig, DeliveryError, Marks, MasterKey, RecordCounts, TargetGuard, catalog::GroupCommit,
+    connector, http::client::Client, resync, store,
 };
 
 /// Everything about apps, integrations, records and re-syncs. Cheap to clone.
@@ -112,5 +113,34 @@ impl Delivery {
         record_id: &str,
     ) -> Result<RecordWithSync, DeliveryError> {
         store::records::get(&self.pool, scope, app_id, record_type, record_id).await
+    }
+
+    /// Lists the data last sent, in the order of type and id.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub async fn sent(
+        &self,
+        scope: Scope,
+        id: IntegrationId,
+        filter: &SentFilter,
+        page: &RecordPageRequest,
+    ) -> Result<Page<SentRecord>, DeliveryError> {
+        store::integrations::get(&self.pool, scope, id).await?;
+        store::sent::list(&self.pool, scope, id, filter, page).await
+    }
+
+    /// Last success and failure, oldest claimable job and tightest limit of an integration that is known to be in scope.
+    pub async fn marks(&self, id: IntegrationId) -> Result<Marks, DeliveryError> {
+        store::marks::read(&self.pool, id).await
+    }
+
+    /// How many records an integration should have, and how many it has. Nothing is sent to an external one, so it has none.
+    pub async fn record_counts(&self, integration: &Integration) -> Result<RecordCounts, DeliveryError> {
+        if integration.integration_type == IntegrationType::External {
+            return Ok(RecordCounts { total: 0, in_sync: 0 });
+        }
+        let types = integration.record_types.as_deref();
+        store::record_counts::read(&self.pool, integration.app_id, integration.id, types).await
     }
 }

@@ -23,14 +23,12 @@ mod lookup;
 mod masks;
 mod resync;
 pub mod secrets;
-mod status;
 mod store;
 
 pub use config::DeliveryConfig;
 pub use delivery::Delivery;
 pub use error::DeliveryError;
 pub use http::target_guard::TargetGuard;
-pub use integrations::{DeleteOptions, TestReport};
 pub use model::{record::RecordFilter, record_page::RecordPageRequest};
 pub use secrets::{MasterKey, Secret};
-pub use store::{integrations::IntegrationFilter, sent::SentFilter};
+pub use store::{marks::Marks, record_counts::RecordCounts};

@@ -1,5 +1,6 @@
 //! Use of rate limits over time.
 
+use crate::id::IntegrationId;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
@@ -65,6 +66,23 @@ pub struct LimitUse {
     pub steps: Vec<LimitStep>,
     /// When the limit was edited in an integration that uses it, oldest first.
     pub edited_at: Vec<DateTime<Utc>>,
+}
+
+/// The use of one of an integration's limits over time.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct LimitOverTime {
+    /// Identifies the limit; integrations that share a limit have the same key.
+    pub key: String,
+    /// Requests currently allowed per window.
+    pub limit: i32,
+    /// Length of the window in seconds.
+    pub per_seconds: i32,
+    /// The integrations it applies to.
+    pub integration_ids: Vec<IntegrationId>,
+    /// Its steps.
+    #[serde(flatten)]
+    pub used: LimitUse,
 }
 
 /// A limit in one step of time.

@@ -65,7 +65,10 @@ impl std::fmt::Display for Faults {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for (index, fault) in self.0.iter().enumerate() {
             let gap = if index == 0 { "" } else { "; " };
-            write!(f, "{gap}{} {}", fault.pointer, fault.detail)?;
+            match fault.pointer.as_str() {
+                "" => write!(f, "{gap}{}", fault.detail)?,
+                place => write!(f, "{gap}{place} {}", fault.detail)?,
+            }
         }
         Ok(())
     }

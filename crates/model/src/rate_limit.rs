@@ -1,5 +1,6 @@
 //! Rate limits, and how slots are spaced to keep them.
 
+use chrono::{DateTime, Utc};
 use serde::{
     Deserialize, Deserializer, Serialize,
     de::{
@@ -9,7 +10,11 @@ use serde::{
 };
 use std::fmt;
 
-use crate::{limits, problem::Faults};
+use crate::{
+    id::{AppId, IntegrationId},
+    limits,
+    problem::Faults,
+};
 
 /// At most `requests` in any window of `per_seconds`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -134,6 +139,30 @@ impl<'de> Deserialize<'de> for RateLimits {
         }
         deserializer.deserialize_any(OneOrSeveral)
     }
+}
+
+/// One limit of one integration, and how much of it is used.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct RateLimitStatus {
+    /// The integration.
+    pub integration_id: IntegrationId,
+    /// The app it belongs to.
+    pub app_id: AppId,
+    /// The integration's name.
+    pub integration_name: String,
+    /// Integrations of an app with the same key share the limit; null: the limit is not shared.
+    pub rate_limit_key: Option<String>,
+    /// Requests allowed per window.
+    pub limit: i32,
+    /// Requests in the current window.
+    pub used: i32,
+    /// Length of the window in seconds.
+    pub per_seconds: i32,
+    /// When the next request may be sent; a time in the past means now.
+    pub next_free_at: DateTime<Utc>,
+    /// Nothing is sent until this time, because the external system answered 429.
+    pub held_until: Option<DateTime<Utc>>,
 }
 
 /// Current use of a limit, to be shown.

@@ -111,6 +111,18 @@ pub struct SentRecord {
     pub attributes: Attributes,
 }
 
+/// Which of an integration's sent records a list shows.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[cfg_attr(feature = "openapi", derive(utoipa::IntoParams))]
+#[cfg_attr(feature = "openapi", into_params(parameter_in = Query))]
+pub struct SentFilter {
+    /// Only records of this type.
+    pub record_type: Option<String>,
+    /// Only records with this id.
+    pub record_id: Option<String>,
+}
+
 /// What happened to a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]

@@ -1,21 +1,42 @@
 //! Apps.
 
-use crate::{Headgate, ServiceError};
+use crate::{Allowed, Headgate, ServiceError, permission};
 use access::audit::Entry;
-use delivery::DeleteOptions;
 use model::{
-    actor::Actor,
     app::{App, AppChanges, NewApp},
+    deletion::DeleteOptions,
     id::{AppId, OperationId},
+    page::{Page, PageRequest},
 };
 use queue::store::deletions;
 
 impl Headgate {
+    /// Lists apps, newest first.
+    pub async fn apps(
+        &self,
+        actor: &Allowed<permission::Read>,
+        page: PageRequest,
+    ) -> Result<Page<App>, ServiceError> {
+        Ok(self.delivery_lists().apps(actor.scope(), page).await?)
+    }
+
+    /// One app.
+    ///
+    /// # Errors
+    /// No such app.
+    pub async fn app(&self, actor: &Allowed<permission::Read>, id: AppId) -> Result<App, ServiceError> {
+        Ok(self.delivery.app(actor.scope(), id).await?)
+    }
+
     /// Creates an app and its built-in integration `workers`.
     ///
     /// # Errors
     /// Faults by field; the slug is taken.
-    pub async fn create_app(&self, actor: &Actor, new: &NewApp) -> Result<App, ServiceError> {
+    pub async fn create_app(
+        &self,
+        actor: &Allowed<permission::Configure>,
+        new: &NewApp,
+    ) -> Result<App, ServiceError> {
         self.change(actor, async |mut tx| {
             let app = self.delivery.create_app(&mut tx, new.clone()).await?;
             let entry = Entry::new("app.create").about(app.id).of_app(app.id).with(&app);
@@ -30,7 +51,7 @@ impl Headgate {
     /// No such app; faults by field; the slug is taken.
     pub async fn update_app(
         &self,
-        actor: &Actor,
+        actor: &Allowed<permission::Configure>,
         id: AppId,
         changes: &AppChanges,
     ) -> Result<App, ServiceError> {
@@ -49,7 +70,7 @@ impl Headgate {
     /// No such app; it was changed meanwhile; it has live jobs.
     pub async fn delete_app(
         &self,
-        actor: &Actor,
+        actor: &Allowed<permission::Configure>,
         id: AppId,
         options: &DeleteOptions,
     ) -> Result<Option<OperationId>, ServiceError> {

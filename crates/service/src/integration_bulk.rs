@@ -1,8 +1,8 @@
 //! The same change of many integrations, each in a transaction of its own with its line of the audit log: one that cannot be changed does not
 //! stop the others.
 
-use crate::{Headgate, ServiceError};
-use delivery::{DeliveryError, IntegrationFilter};
+use crate::{Allowed, Headgate, ServiceError, integration_list::is_listed, permission};
+use delivery::DeliveryError;
 use model::{
     actor::Actor,
     id::IntegrationId,
@@ -11,10 +11,17 @@ use model::{
         IntegrationBulkAction, IntegrationBulkFilter, IntegrationBulkOutcome, MAX_INTEGRATIONS,
         NewIntegrationBulk, SkippedIntegration,
     },
+    integration_control::sanitise_reason,
+    integration_query::{IntegrationFilter, IntegrationSelection},
     page::PageRequest,
     patch::Change,
     rate_limit::RateLimits,
+    text::grouped,
+    views::integration_list::{BulkQuestion, ConfirmedBulk},
 };
+
+/// So many names are in the question before a bulk action.
+const NAMES_IN_QUESTION: usize = 5;
 
 impl Headgate {
     /// Pauses or resumes integrations, or sets their limit; `dry_run` only counts them.
@@ -23,10 +30,11 @@ impl Headgate {
     /// Faults by field; more than 1,000 match the filter. An integration that cannot be changed is reported in the outcome.
     pub async fn bulk_integrations(
         &self,
-        actor: &Actor,
-        bulk: &NewIntegrationBulk,
+        actor: &Allowed<permission::Configure>,
+        bulk: NewIntegrationBulk,
     ) -> Result<IntegrationBulkOutcome, ServiceError> {
-        bulk.check().map_err(DeliveryError::Invalid)?;
+        let bulk = &NewIntegrationBulk { reason: bulk.reason.as_deref().map(sanitise_reason), ..bulk };
+        bulk.check()?;
         let ids = match (&bulk.ids, &bulk.filter) {
             (Some(ids), _) => ids.clone(),
             (None, Some(filter)) => self.matching(actor, filter).await?,
@@ -54,10 +62,76 @@ impl Headgate {
         Ok(outcome)
     }
 
+    /// How many integrations a bulk action of the console would change, and some of their names.
+    ///
+    /// # Errors
+    /// More than 1,000 match.
+    pub async fn integration_bulk_question(
+        &self,
+        actor: &Allowed<permission::Configure>,
+        selection: &IntegrationSelection,
+    ) -> Result<BulkQuestion, ServiceError> {
+        let selected = self.selected(actor, selection).await?;
+        let matched = count(&selected);
+        let names = selected.into_iter().take(NAMES_IN_QUESTION).map(|(_, name)| name).collect();
+        Ok(BulkQuestion { matched, names })
+    }
+
+    /// Makes a change of the selected integrations, unless more are selected by now than the question counted.
+    ///
+    /// # Errors
+    /// More than 1,000 match; faults by field.
+    pub async fn confirmed_integration_bulk(
+        &self,
+        actor: &Allowed<permission::Configure>,
+        selection: &IntegrationSelection,
+        confirmed: i64,
+        (action, rate_limit): (IntegrationBulkAction, Option<RateLimits>),
+    ) -> Result<ConfirmedBulk, ServiceError> {
+        let selected = self.selected(actor, selection).await?;
+        if selected.is_empty() {
+            return Ok(ConfirmedBulk::NothingSelected);
+        }
+        if count(&selected) > confirmed {
+            return Ok(ConfirmedBulk::CountChanged);
+        }
+        let ids = Some(selected.into_iter().map(|(id, _)| id).collect());
+        let bulk = NewIntegrationBulk { action, ids, filter: None, rate_limit, reason: None, dry_run: false };
+        Ok(ConfirmedBulk::Made(self.bulk_integrations(actor, bulk).await?))
+    }
+
+    /// The selected integrations by name, from the newest snapshot as the list that they were selected in.
+    async fn selected(
+        &self,
+        actor: &Actor,
+        selection: &IntegrationSelection,
+    ) -> Result<Vec<(IntegrationId, String)>, ServiceError> {
+        let snapshot = self.snapshot().await?;
+        let mut selected: Vec<_> = snapshot
+            .integrations
+            .iter()
+            .filter(|gauge| actor.scope().contains(gauge.app_id))
+            .filter(|gauge| match selection {
+                IntegrationSelection::Ids(ids) => ids.contains(&gauge.integration_id),
+                IntegrationSelection::Matching(query) => is_listed(query, snapshot.at, gauge),
+            })
+            .map(|gauge| (gauge.integration_id, gauge.name.clone()))
+            .collect();
+        if selected.len() > MAX_INTEGRATIONS {
+            let detail = format!(
+                "{} integrations match: at most 1,000 can be changed at once. Narrow the filter first.",
+                grouped(count(&selected))
+            );
+            return Err(DeliveryError::fault("", detail).into());
+        }
+        selected.sort_by(|a, b| a.1.cmp(&b.1).then(a.0.cmp(&b.0)));
+        Ok(selected)
+    }
+
     /// The reason why the integration was skipped. `None`: it was changed.
     async fn change_one(
         &self,
-        actor: &Actor,
+        actor: &Allowed<permission::Configure>,
         bulk: &NewIntegrationBulk,
         id: IntegrationId,
     ) -> Result<Option<&'static str>, ServiceError> {
@@ -116,4 +190,8 @@ impl Headgate {
             }
         }
     }
+}
+
+fn count(selected: &[(IntegrationId, String)]) -> i64 {
+    i64::try_from(selected.len()).unwrap_or(i64::MAX)
 }

@@ -1,23 +1,68 @@
-//! Integrations, their breakers and signing secrets.
+//! Integrations: list, create, read, change, delete. Actions on one are in `integration_control`.
 
-use crate::{Headgate, ServiceError, change::Tx};
+use crate::{Allowed, Headgate, ServiceError, change::Tx, permission, read_in_parts};
 use access::audit::Entry;
-use delivery::{DeleteOptions, TestReport};
 use model::{
     actor::Actor,
-    breaker::BreakerOrder,
+    deletion::DeleteOptions,
     id::{IntegrationId, OperationId},
     integration::{Integration, IntegrationChanges, IntegrationWithSecret, NewIntegration},
+    integration_query::IntegrationFilter,
+    page::{Page, PageRequest},
+    record::{SentFilter, SentRecord},
+    record_page::RecordPageRequest,
 };
 
 impl Headgate {
+    /// Lists integrations, newest first.
+    pub async fn integrations(
+        &self,
+        actor: &Allowed<permission::Read>,
+        filter: IntegrationFilter,
+        page: PageRequest,
+    ) -> Result<Page<Integration>, ServiceError> {
+        let page = self.delivery_lists().integrations(actor.scope(), filter, page).await?;
+        self.shown(actor, page).await
+    }
+
+    /// One integration.
+    ///
+    /// # Errors
+    /// No such integration.
+    pub async fn integration(
+        &self,
+        actor: &Allowed<permission::Read>,
+        id: IntegrationId,
+    ) -> Result<Integration, ServiceError> {
+        self.shown(actor, self.delivery.integration(actor.scope(), id).await?).await
+    }
+
+    /// Lists the data last sent, per record, ordered by type and id.
+    ///
+    /// # Errors
+    /// No such integration.
+    pub async fn sent_records(
+        &self,
+        actor: &Allowed<permission::Read>,
+        id: IntegrationId,
+        filter: &SentFilter,
+        page: RecordPageRequest,
+    ) -> Result<Page<SentRecord>, ServiceError> {
+        let scope = actor.scope();
+        let app_id = self.delivery.integration(scope, id).await?.app_id;
+        let lists = &self.delivery_lists();
+        let page =
+            read_in_parts(page, |page| async move { lists.sent(scope, id, filter, &page).await }).await?;
+        Ok(self.shown(actor, (app_id, page)).await?.1)
+    }
+
     /// Creates an integration. Only this answer has its signing secret.
     ///
     /// # Errors
     /// Faults by field; no such app.
     pub async fn create_integration(
         &self,
-        actor: &Actor,
+        actor: &Allowed<permission::Configure>,
         new: &NewIntegration,
     ) -> Result<IntegrationWithSecret, ServiceError> {
         self.delivery.judge_endpoint(new.endpoint_url.as_deref()).await?;
@@ -37,7 +82,7 @@ impl Headgate {
     /// No such integration; faults by field.
     pub async fn update_integration(
         &self,
-        actor: &Actor,
+        actor: &Allowed<permission::Configure>,
         id: IntegrationId,
         changes: &IntegrationChanges,
     ) -> Result<Integration, ServiceError> {
@@ -61,7 +106,7 @@ impl Headgate {
     /// No such integration; it was changed meanwhile; it is the built-in one; it has live jobs.
     pub async fn delete_integration(
         &self,
-        actor: &Actor,
+        actor: &Allowed<permission::Configure>,
         id: IntegrationId,
         options: &DeleteOptions,
     ) -> Result<Option<OperationId>, ServiceError> {
@@ -79,89 +124,8 @@ impl Headgate {
         Ok(self.finish_if_small(deletion).await)
     }
 
-    /// Pauses it: jobs are still accepted and wait.
-    ///
-    /// # Errors
-    /// No such integration; it is switched off.
-    pub async fn pause_integration(
-        &self,
-        actor: &Actor,
-        id: IntegrationId,
-        reason: Option<&str>,
-    ) -> Result<Integration, ServiceError> {
-        self.change_integration(actor, id, "integration.pause", async |mut tx| {
-            let after = self.delivery.pause_integration(&mut tx, actor.scope(), id, reason).await?;
-            Ok((tx, after))
-        })
-        .await
-    }
-
-    /// Resumes it.
-    ///
-    /// # Errors
-    /// No such integration; it is switched off.
-    pub async fn resume_integration(
-        &self,
-        actor: &Actor,
-        id: IntegrationId,
-    ) -> Result<Integration, ServiceError> {
-        self.change_integration(actor, id, "integration.resume", async |mut tx| {
-            let after = self.delivery.resume_integration(&mut tx, actor.scope(), id).await?;
-            Ok((tx, after))
-        })
-        .await
-    }
-
-    /// Probes, closes or holds open its circuit breaker.
-    ///
-    /// # Errors
-    /// No such integration; a hold of more than 30 days.
-    pub async fn control_breaker(
-        &self,
-        actor: &Actor,
-        id: IntegrationId,
-        order: BreakerOrder,
-    ) -> Result<Integration, ServiceError> {
-        self.change_integration(actor, id, "integration.breaker", async |mut tx| {
-            let after = self.delivery.control_breaker(&mut tx, actor.scope(), id, order, &actor.name).await?;
-            Ok((tx, after))
-        })
-        .await
-    }
-
-    /// Creates a new signing secret, which only this answer has. For 24 hours requests carry both signatures.
-    ///
-    /// # Errors
-    /// No such integration.
-    pub async fn rotate_secret(
-        &self,
-        actor: &Actor,
-        id: IntegrationId,
-    ) -> Result<IntegrationWithSecret, ServiceError> {
-        self.change(actor, async |mut tx| {
-            let rotated = self.delivery.rotate_secret(&mut tx, actor.scope(), id).await?;
-            let entry = Entry::new("integration.rotate_secret").about(id).of_app(rotated.integration.app_id);
-            Ok((tx, rotated, entry))
-        })
-        .await
-    }
-
-    /// Sends one signed sample request at once, bypassing queue and limits.
-    ///
-    /// # Errors
-    /// No such integration; its type sends nothing.
-    pub async fn test_integration(
-        &self,
-        actor: &Actor,
-        id: IntegrationId,
-    ) -> Result<(Integration, TestReport), ServiceError> {
-        let (integration, report) = self.delivery.test_integration(actor.scope(), id).await?;
-        self.record_done(actor, Entry::new("integration.test").about(id).of_app(integration.app_id)).await;
-        Ok((integration, report))
-    }
-
     /// Changes an integration and records the fields that differ.
-    async fn change_integration<F: Future<Output = Result<(Tx, Integration), ServiceError>>>(
+    pub(crate) async fn change_integration<F: Future<Output = Result<(Tx, Integration), ServiceError>>>(
         &self,
         actor: &Actor,
         id: IntegrationId,

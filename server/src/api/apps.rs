@@ -12,14 +12,15 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse as _, Response},
 };
-use delivery::DeleteOptions;
 use model::{
     app::{App, AppChanges, NewApp},
+    deletion::DeleteOptions,
     id::{AppId, OperationId},
     operation::DeletionStarted,
     page::Page,
 };
 use serde::Deserialize;
+use service::Headgate;
 use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
@@ -47,20 +48,20 @@ impl DeleteParams {
 #[utoipa::path(get, path = "/apps", tag = "Apps", params(PageParams), responses((status = 200, body = Page<App>)))]
 async fn list_apps(
     actor: Can<Read>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     query: ListQuery<NoFilter>,
 ) -> Result<Answer<Page<App>>, Problem> {
-    Ok(Answer(state.lists().apps(actor.scope(), query.page).await?))
+    Ok(Answer(headgate.apps(&actor, query.page).await?))
 }
 
 /// Creates an app, together with its built-in integration `workers`.
 #[utoipa::path(post, path = "/apps", tag = "Apps", request_body = NewApp, responses((status = 201, body = App)))]
 async fn create_app(
     actor: Can<Configure>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     Json(new): Json<NewApp>,
 ) -> Result<(StatusCode, Tagged<App>), Problem> {
-    let app = state.headgate.create_app(&actor, &new).await?;
+    let app = headgate.create_app(&actor, &new).await?;
     Ok((StatusCode::CREATED, Tagged(app)))
 }
 
@@ -68,10 +69,10 @@ async fn create_app(
 #[utoipa::path(get, path = "/apps/{id}", tag = "Apps", responses((status = 200, body = App)))]
 async fn get_app(
     actor: Can<Read>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     Id(id): Id<AppId>,
 ) -> Result<Tagged<App>, Problem> {
-    Ok(Tagged(state.delivery.app(actor.scope(), id).await?))
+    Ok(Tagged(headgate.app(&actor, id).await?))
 }
 
 /// Changes an app.
@@ -79,13 +80,13 @@ async fn get_app(
     responses((status = 200, body = App), (status = 409, description = "Another app has this slug (`slug-taken`).")))]
 async fn update_app(
     actor: Can<Configure>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     Id(id): Id<AppId>,
     IfMatch(if_match): IfMatch,
     Json(changes): Json<AppChanges>,
 ) -> Result<Tagged<App>, Problem> {
     let changes = AppChanges { if_match, ..changes };
-    Ok(Tagged(state.headgate.update_app(&actor, id, &changes).await?))
+    Ok(Tagged(headgate.update_app(&actor, id, &changes).await?))
 }
 
 /// The answer to a deletion; `operation` is the one that deletes the rest in the background.
@@ -108,10 +109,10 @@ pub(super) fn deleted(operation: Option<OperationId>) -> Response {
         (status = 409, description = "It has live jobs (`live-jobs`).")))]
 async fn delete_app(
     actor: Can<Configure>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     Id(id): Id<AppId>,
     Query(params): Query<DeleteParams>,
     if_match: IfMatch,
 ) -> Result<Response, Problem> {
-    Ok(deleted(state.headgate.delete_app(&actor, id, &params.with_if_match(if_match)).await?))
+    Ok(deleted(headgate.delete_app(&actor, id, &params.with_if_match(if_match)).await?))
 }

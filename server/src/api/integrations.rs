@@ -1,26 +1,24 @@
-//! `/integrations`: create, read, change, delete. Actions on one are in `integration_steering`.
+//! `/integrations`: create, read, change, delete. Actions on one are in `integration_control`.
 
 use super::{
     apps::{DeleteParams, deleted},
     extract::{Can, Configure, Id, IfMatch, Json, ListQuery, PageParams, Query, Read},
-    masked::shown,
     problem::Problem,
     tagged::Tagged,
 };
 use crate::state::AppState;
 use axum::{Json as Answer, extract::State, http::StatusCode, response::Response};
-use delivery::{IntegrationFilter, RecordPageRequest, SentFilter};
 use model::{
-    id::{AppId, IntegrationId},
-    integration::{Integration, IntegrationChanges, IntegrationState, IntegrationWithSecret, NewIntegration},
+    id::IntegrationId,
+    integration::{Integration, IntegrationChanges, IntegrationWithSecret, NewIntegration},
+    integration_query::IntegrationFilter,
     operation::DeletionStarted,
     page::Page,
-    record::SentRecord,
+    record::{SentFilter, SentRecord},
+    record_page::RecordPageRequest,
     sync_status::SyncStatus,
 };
-use serde::Deserialize;
-use service::read_in_parts;
-use utoipa::IntoParams;
+use service::Headgate;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 pub(super) fn router() -> OpenApiRouter<AppState> {
@@ -31,37 +29,15 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
         .routes(routes!(list_sent))
 }
 
-#[derive(Clone, Copy, Debug, Default, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields, default)]
-#[into_params(parameter_in = Query)]
-struct IntegrationParams {
-    /// Only integrations of this app.
-    app_id: Option<AppId>,
-    /// Only integrations in this state.
-    state: Option<IntegrationState>,
-}
-
-#[derive(Clone, Debug, Default, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields, default)]
-#[into_params(parameter_in = Query)]
-struct SentParams {
-    /// Only records of this type.
-    record_type: Option<String>,
-    /// Only records with this id.
-    record_id: Option<String>,
-}
-
 /// Lists integrations, newest first.
-#[utoipa::path(get, path = "/integrations", tag = "Integrations", params(IntegrationParams, PageParams),
+#[utoipa::path(get, path = "/integrations", tag = "Integrations", params(IntegrationFilter, PageParams),
     responses((status = 200, body = Page<Integration>)))]
 async fn list_integrations(
     actor: Can<Read>,
-    State(state): State<AppState>,
-    query: ListQuery<IntegrationParams>,
+    State(headgate): State<Headgate>,
+    query: ListQuery<IntegrationFilter>,
 ) -> Result<Answer<Page<Integration>>, Problem> {
-    let filter = IntegrationFilter { app_id: query.filter.app_id, state: query.filter.state };
-    let page = state.lists().integrations(actor.scope(), filter, query.page).await?;
-    Ok(Answer(shown(&state, &actor, page).await?))
+    Ok(Answer(headgate.integrations(&actor, query.filter, query.page).await?))
 }
 
 /// Creates an integration. Only this answer shows its signing secret. Nothing is sent until records change or a re-sync is started.
@@ -72,10 +48,10 @@ async fn list_integrations(
     responses((status = 201, body = IntegrationWithSecret)))]
 async fn create_integration(
     actor: Can<Configure>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     Json(new): Json<NewIntegration>,
 ) -> Result<(StatusCode, Tagged<IntegrationWithSecret>), Problem> {
-    let made = state.headgate.create_integration(&actor, &new).await?;
+    let made = headgate.create_integration(&actor, &new).await?;
     Ok((StatusCode::CREATED, Tagged(made)))
 }
 
@@ -83,10 +59,10 @@ async fn create_integration(
 #[utoipa::path(get, path = "/integrations/{id}", tag = "Integrations", responses((status = 200, body = Integration)))]
 async fn get_integration(
     actor: Can<Read>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     Id(id): Id<IntegrationId>,
 ) -> Result<Tagged<Integration>, Problem> {
-    Ok(Tagged(shown(&state, &actor, state.delivery.integration(actor.scope(), id).await?).await?))
+    Ok(Tagged(headgate.integration(&actor, id).await?))
 }
 
 /// Changes an integration. Fields that are absent stay as they are.
@@ -100,13 +76,13 @@ async fn get_integration(
     responses((status = 200, body = Integration)))]
 async fn update_integration(
     actor: Can<Configure>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     Id(id): Id<IntegrationId>,
     IfMatch(if_match): IfMatch,
     Json(changes): Json<IntegrationChanges>,
 ) -> Result<Tagged<Integration>, Problem> {
     let changes = IntegrationChanges { if_match, ..changes };
-    Ok(Tagged(state.headgate.update_integration(&actor, id, &changes).await?))
+    Ok(Tagged(headgate.update_integration(&actor, id, &changes).await?))
 }
 
 /// Deletes an integration and its sent state.
@@ -119,40 +95,32 @@ async fn update_integration(
         (status = 409, description = "It has live jobs (`live-jobs`), or is the built-in integration, which cannot be deleted (`built-in`).")))]
 async fn delete_integration(
     actor: Can<Configure>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     Id(id): Id<IntegrationId>,
     Query(params): Query<DeleteParams>,
     if_match: IfMatch,
 ) -> Result<Response, Problem> {
-    Ok(deleted(state.headgate.delete_integration(&actor, id, &params.with_if_match(if_match)).await?))
+    Ok(deleted(headgate.delete_integration(&actor, id, &params.with_if_match(if_match)).await?))
 }
 
 /// Returns how an integration is doing, as its app may see it. Counts are read at the time of the call.
 #[utoipa::path(get, path = "/integrations/{id}/status", tag = "Integrations", responses((status = 200, body = SyncStatus)))]
 async fn get_status(
     actor: Can<Read>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     Id(id): Id<IntegrationId>,
 ) -> Result<Answer<SyncStatus>, Problem> {
-    Ok(Answer(shown(&state, &actor, state.delivery.status(actor.scope(), id).await?).await?))
+    Ok(Answer(headgate.status(&actor, id).await?))
 }
 
 /// Lists the data last sent, per record, ordered by type and id. Secrets in it read `[masked]` unless the key's role is operator.
-#[utoipa::path(get, path = "/integrations/{id}/sent", tag = "Integrations", params(SentParams, PageParams),
+#[utoipa::path(get, path = "/integrations/{id}/sent", tag = "Integrations", params(SentFilter, PageParams),
     responses((status = 200, body = Page<SentRecord>)))]
 async fn list_sent(
     actor: Can<Read>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     Id(id): Id<IntegrationId>,
-    query: ListQuery<SentParams, RecordPageRequest>,
+    query: ListQuery<SentFilter, RecordPageRequest>,
 ) -> Result<Answer<Page<SentRecord>>, Problem> {
-    let SentParams { record_type, record_id } = query.filter;
-    let filter = SentFilter { record_type, record_id };
-    let app_id = state.delivery.integration(actor.scope(), id).await?.app_id;
-    let (lists, scope) = (&state.lists(), actor.scope());
-    let filter = &filter;
-    let page =
-        read_in_parts(query.page, |page| async move { lists.sent(scope, id, filter, &page).await }).await?;
-    let (_, page) = shown(&state, &actor, (app_id, page)).await?;
-    Ok(Answer(page))
+    Ok(Answer(headgate.sent_records(&actor, id, &query.filter, query.page).await?))
 }

@@ -18,7 +18,7 @@ mod device;
 mod docs;
 mod events;
 mod failures;
-mod integration_steering;
+mod integration_control;
 mod integrations;
 mod jobs;
 mod live;
@@ -77,7 +77,7 @@ fn resources() -> OpenApiRouter<AppState> {
     openapi::empty()
         .merge(apps::router())
         .merge(integrations::router())
-        .merge(integration_steering::router())
+        .merge(integration_control::router())
         .merge(resyncs::router())
         .merge(events::router())
         .merge(records::router())

@@ -6,12 +6,13 @@ use super::{
     external_systems::ExternalSystems,
     tenants::{Connection, Tenant},
 };
-use delivery::{Delivery, DeliveryError, IntegrationFilter};
+use delivery::{Delivery, DeliveryError};
 use model::{
     actor::Scope,
     app::NewApp,
     id::{AppId, IntegrationId},
     integration::{Integration, IntegrationChanges},
+    integration_query::IntegrationFilter,
     page::{MAX_LIMIT, PageRequest},
     record::{Event, EventType},
 };

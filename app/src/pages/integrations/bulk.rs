@@ -1,10 +1,7 @@
 //! Bulk actions on integrations: buttons below the list, and the question before an action, with the count.
 
 use crate::{
-    calls::{
-        error::CallError,
-        integration_list::{BulkIntegrations, BulkQuestion},
-    },
+    calls::{error::CallError, integration_list::BulkIntegrations},
     components::Failure,
     format,
     pages::origin,
@@ -12,7 +9,7 @@ use crate::{
     ui::{Button, ButtonKind, Dialog, Glyph, HiddenFields, LinkButton, PostForm, TextField},
 };
 use leptos::prelude::*;
-use model::integration_bulk::IntegrationBulkAction;
+use model::{integration_bulk::IntegrationBulkAction, views::integration_list::BulkQuestion};
 
 /// Buttons for selected rows, and for all that match. Each leads to its question, which has an address of its own.
 #[component]

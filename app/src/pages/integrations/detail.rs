@@ -8,8 +8,7 @@ use crate::{
     calls::{
         error::CallError,
         integrations::{
-            IntegrationPage, PauseIntegration, ResumeIntegration, SteerBreaker, load_integration,
-            load_integration_charts,
+            PauseIntegration, ResumeIntegration, SteerBreaker, load_integration, load_integration_charts,
         },
     },
     components::{
@@ -37,6 +36,7 @@ use model::{
     opened::Opened,
     rules::permission::Permission,
     stats::{IntegrationGauge, Window},
+    views::integration_page::IntegrationPage,
 };
 use std::time::Duration;
 

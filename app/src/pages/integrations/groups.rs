@@ -1,12 +1,12 @@
 //! Integrations grouped by app or type, those that need most attention first.
 
 use crate::{
-    calls::integration_list::IntegrationGroup,
     format,
     state::page_url::PageUrl,
     ui::{Glyph, Link, Pill, Table, Tone},
 };
 use leptos::prelude::*;
+use model::views::integration_list::IntegrationGroup;
 
 /// A row per group; its name links to its integrations.
 #[component]

@@ -1,14 +1,13 @@
 //! How an integration's limits were used, by the minute and over a day, and what another limit would do.
 
 use crate::{
-    calls::rate_limits::LimitRow,
     components::{LimitStrip, WhatIf},
     format,
     state::{page_url::PageUrl, what_if::Load},
     ui::Card,
 };
 use leptos::prelude::*;
-use model::{id::IntegrationId, limit_use::LimitUse};
+use model::{id::IntegrationId, limit_use::LimitUse, views::rate_limits::LimitRow};
 
 /// Without a limit, only the question what one would do.
 #[component]

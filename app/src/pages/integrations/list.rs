@@ -6,13 +6,11 @@ use super::{
     row::Row,
 };
 use crate::{
-    calls::integration_list::{IntegrationList, PAGE_ROWS, ask_integrations, list_integrations},
+    calls::integration_list::{ask_integrations, list_integrations},
     components::{EmptyList, LiveBadge, Loaded, PageHead},
     format,
     state::{
-        base_path,
-        integration_query::{Group, IntegrationQuery, Only, Order},
-        live,
+        base_path, integration_query, live,
         page_url::{self, PageUrl},
         refresh, revision,
     },
@@ -23,7 +21,11 @@ use crate::{
 };
 use leptos::prelude::*;
 use model::{
-    integration::IntegrationType, integration_bulk::IntegrationBulkAction, rules::permission::Permission,
+    integration::IntegrationType,
+    integration_bulk::IntegrationBulkAction,
+    integration_query::{Group, IntegrationQuery, Only, Order},
+    rules::permission::Permission,
+    views::integration_list::{IntegrationList, PAGE_ROWS},
 };
 use std::time::Duration;
 
@@ -71,7 +73,7 @@ pub fn IntegrationsPage() -> impl IntoView {
 fn Content(first: IntegrationList, here: PageUrl, may_steer: bool) -> impl IntoView {
     let as_of = first.as_of;
     let revision = revision::current();
-    let query = IntegrationQuery::of(&here);
+    let query = integration_query::parse(&here);
     let asked = here.query();
     let newer = refresh::every(Duration::from_secs(10), move || list_integrations(asked.clone()));
     let (rows, groups) = (first.rows.clone(), first.groups.clone());
@@ -96,8 +98,8 @@ fn Content(first: IntegrationList, here: PageUrl, may_steer: bool) -> impl IntoV
                     .into_iter()
                     .zip(&list.counts)
                     .map(|(choice, count)| Segment {
-                        href: here.clone().with("only", choice.word().0).to_string(),
-                        label: choice.word().1.to_owned(),
+                        href: here.clone().with("only", choice.as_str()).to_string(),
+                        label: integration_query::label(choice).to_owned(),
                         count: Some(format::count(*count)),
                         is_current: choice == only,
                     })
@@ -244,7 +246,7 @@ fn head(query: &IntegrationQuery, here: &PageUrl, may_select: bool) -> impl Into
             Some(_) => " ↓",
             None => "",
         };
-        let href = query.ordered(here, order).to_string();
+        let href = integration_query::ordered(query, here, order).to_string();
         view! {
             <th scope="col" class=if is_number { "n" } else { "" } aria-sort=sorted title=title>
                 <Link href=href keep_scroll=true class="hover:text-ink">

@@ -1,7 +1,6 @@
 //! One row of the list of integrations.
 
 use crate::{
-    calls::integration_list::IntegrationRow,
     components::{
         HealthBadge, HealthText, RateLimitUseMeter, eta_words,
         integrations::gauge_words::{self, alarming, oldest},
@@ -10,7 +9,10 @@ use crate::{
     ui::{CheckField, Link, Sparkline, Tone},
 };
 use leptos::prelude::*;
-use model::stats::{IntegrationGauge, Snapshot};
+use model::{
+    stats::{IntegrationGauge, Snapshot},
+    views::integration_list::IntegrationRow,
+};
 
 /// Each cell updates by itself, and the row keeps its place.
 #[component]

@@ -1,14 +1,13 @@
 //! The form for the limits of one integration, with what another limit would do.
 
 use crate::{
-    calls::rate_limits::LimitList,
     components::WhatIf,
     pages::LimitsForm,
     state::{page_url::PageUrl, what_if::Load},
     ui::{Card, LinkButton},
 };
 use leptos::prelude::*;
-use model::integration::Integration;
+use model::{integration::Integration, views::rate_limits::LimitList};
 
 #[component]
 pub fn Editor(

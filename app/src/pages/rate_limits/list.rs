@@ -2,14 +2,18 @@
 
 use super::{editor::Editor, numbers::Numbers, row::Row};
 use crate::{
-    calls::rate_limits::{LimitList, PAGE_ROWS, load_rate_limits},
+    calls::rate_limits::load_rate_limits,
     components::{EmptyList, LiveBadge, Loaded, PageHead},
     format,
     state::{base_path, page_url, page_url::PageUrl, refresh, revision},
     ui::{Button, Card, Glyph, LinkButton, Segment, Segmented, Table, TextField},
 };
 use leptos::prelude::*;
-use model::{limit_use::LimitWindow, rules::permission::Permission};
+use model::{
+    limit_use::LimitWindow,
+    rules::permission::Permission,
+    views::rate_limits::{LimitList, PAGE_ROWS},
+};
 use std::time::Duration;
 
 #[component]

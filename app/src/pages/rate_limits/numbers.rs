@@ -1,13 +1,12 @@
 //! The heat map as a table of numbers: used of allowed, step by step.
 
 use crate::{
-    calls::rate_limits::LimitList,
     components::{allowed, edits_in, moment},
     format,
     ui::{Link, Table},
 };
 use leptos::prelude::*;
-use model::limit_use::LimitUse;
+use model::{limit_use::LimitUse, views::rate_limits::LimitList};
 
 /// A row per limit, a column per step, the newest first.
 #[component]

@@ -1,7 +1,6 @@
 //! One limit in the list.
 
 use crate::{
-    calls::rate_limits::LimitRow,
     components::{LimitStrip, RateLimitUseMeter},
     format,
     state::page_url::PageUrl,
@@ -9,7 +8,7 @@ use crate::{
 };
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
-use model::{limit_use::LimitUse, rate_limit::RateLimitUse};
+use model::{limit_use::LimitUse, rate_limit::RateLimitUse, views::rate_limits::LimitRow};
 
 /// How many integrations that share it are named before the rest is counted.
 const NAMED: usize = 3;

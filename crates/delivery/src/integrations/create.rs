@@ -9,6 +9,7 @@ use model::{
         DEFAULT_BUNDLE_WINDOW_SECONDS, DEFAULT_MAX_CONCURRENCY, Integration, IntegrationState,
         IntegrationType, IntegrationWithSecret, NewIntegration,
     },
+    integration_query::IntegrationFilter,
     page::{Page, PageRequest},
     problem::Faults,
 };
@@ -17,7 +18,7 @@ use sqlx::PgConnection;
 
 use super::{lane, secrets};
 use crate::{
-    Delivery, DeliveryError, IntegrationFilter,
+    Delivery, DeliveryError,
     http::{signature::SigningSecret, target_guard},
     store::{self, integrations::Sealed},
 };

@@ -3,7 +3,7 @@
 
 use model::{
     actor::Scope,
-    etag::IfMatch,
+    deletion::DeleteOptions,
     id::{AppId, IntegrationId, OperationId},
     integration::Integration,
 };
@@ -18,15 +18,6 @@ use crate::{
     Delivery, DeliveryError,
     store::{self, integrations::RowLock, rate_limits},
 };
-
-/// Conditions of a deletion.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct DeleteOptions {
-    /// Cancels live jobs; otherwise the deletion is refused while there are any.
-    pub cancel_jobs: bool,
-    /// Refuses another version than this.
-    pub if_match: IfMatch,
-}
 
 impl Delivery {
     /// Deletes an integration. Its jobs, dead letters and sent state are deleted after the commit, by the deletion with the returned id

@@ -11,7 +11,5 @@ mod window;
 
 pub(crate) use control::pause_because;
 pub(crate) use create::create_built_in;
-pub use delete::DeleteOptions;
 pub(crate) use delete::{refuse_live_jobs, remove};
 pub(crate) use secrets::{Credentials, open_credentials, open_signing_secrets};
-pub use test::TestReport;

@@ -6,10 +6,10 @@ use model::{
     actor::Scope,
     duration,
     id::{IntegrationId, JobId},
-    integration::{Integration, IntegrationType},
+    integration::IntegrationType,
+    integration_control::TestAnswer,
 };
 use reqwest::Method;
-use serde::Serialize;
 use serde_json::json;
 use uuid::Uuid;
 
@@ -19,32 +19,6 @@ use crate::{
     connector::{Draft, RequestSigner},
     store,
 };
-
-/// The result of sending a sample.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct TestReport {
-    /// The integration, which `POST …/test` returns itself.
-    #[serde(skip)]
-    pub integration_id: IntegrationId,
-    /// Whether the answer was 2xx.
-    pub is_success: bool,
-    /// HTTP status of the answer, if one came.
-    pub response_status: Option<u16>,
-    /// The beginning of the answer, made safe.
-    pub response_excerpt: Option<String>,
-    /// Why no answer came, or what an answer other than 2xx means.
-    pub error: Option<String>,
-    /// From the beginning of the request to the end of the answer.
-    pub duration_ms: i64,
-    /// Sent with the sample, so that a receiver's check can be tried against it.
-    pub webhook_id: String,
-    /// Unix seconds.
-    pub webhook_timestamp: String,
-    /// One signature, or two while the secret rotates.
-    pub webhook_signature: String,
-    /// The very bytes that were signed.
-    pub body: String,
-}
 
 impl Delivery {
     /// Sends `{"type": "headgate.test", …}`, signed as every request is, with the integration's headers and credentials. It makes no job, takes
@@ -57,7 +31,7 @@ impl Delivery {
         &self,
         scope: Scope,
         id: IntegrationId,
-    ) -> Result<(Integration, TestReport), DeliveryError> {
+    ) -> Result<TestAnswer, DeliveryError> {
         let integration = store::integrations::get(&self.pool, scope, id).await?;
         let Some(url) = integration.endpoint_url.clone() else {
             return Err(DeliveryError::Conflict {
@@ -99,31 +73,31 @@ impl Delivery {
         let header = |name: &str| {
             request.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned()
         };
-        let mut report = TestReport {
-            integration_id: id,
+        let within =
+            integration.timeout_ms.map_or(self.config.timeout, |ms| duration::from_millis(ms.into()));
+        let mut tested = TestAnswer {
+            integration,
             is_success: false,
             response_status: None,
             response_excerpt: None,
-            error: None,
+            error_message: None,
             duration_ms: 0,
             webhook_id: header("webhook-id"),
             webhook_timestamp: header("webhook-timestamp"),
             webhook_signature: header("webhook-signature"),
             body: String::from_utf8_lossy(&request.body).into_owned(),
         };
-        let within =
-            integration.timeout_ms.map_or(self.config.timeout, |ms| duration::from_millis(ms.into()));
         let begun = tokio::time::Instant::now();
         match self.client.send(request, within.min(Duration::from_secs(30))).await {
             Ok(answer) => {
-                report.is_success = (200..300).contains(&answer.status);
-                report.response_status = Some(answer.status);
-                report.response_excerpt = Some(answer.excerpt);
-                report.error = (!report.is_success).then(|| format!("answered {}", answer.status));
+                tested.is_success = (200..300).contains(&answer.status);
+                tested.response_status = Some(answer.status);
+                tested.response_excerpt = Some(answer.excerpt);
+                tested.error_message = (!tested.is_success).then(|| format!("answered {}", answer.status));
             }
-            Err(failure) => report.error = Some(failure.to_string()),
+            Err(failure) => tested.error_message = Some(failure.to_string()),
         }
-        report.duration_ms = duration::millis(begun.elapsed());
-        Ok((integration, report))
+        tested.duration_ms = duration::millis(begun.elapsed());
+        Ok(tested)
     }
 }

@@ -9,6 +9,7 @@ use model::{
     breaker::Breaker,
     id::{AppId, IntegrationId},
     integration::{Debounce, Integration, IntegrationState},
+    integration_query::IntegrationFilter,
     page::{Page, PageRequest},
     rate_limit::{RateLimit, RateLimits},
 };
@@ -252,15 +253,6 @@ pub(crate) async fn lock(
     };
     row.ok_or_else(not_found)?;
     get(conn, scope, id).await
-}
-
-/// Which integrations a list shows.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct IntegrationFilter {
-    /// Of one app.
-    pub app_id: Option<AppId>,
-    /// In one state.
-    pub state: Option<IntegrationState>,
 }
 
 pub(crate) async fn list(

@@ -9,13 +9,18 @@ use sqlx::PgPool;
 use crate::DeliveryError;
 
 /// Moments and gauges of one integration.
-pub(crate) struct Marks {
-    pub(crate) now: DateTime<Utc>,
-    pub(crate) oldest_pending_age_seconds: Option<i64>,
-    pub(crate) last_success_at: Option<DateTime<Utc>>,
-    pub(crate) last_error: Option<LastError>,
+#[derive(Clone, Debug)]
+pub struct Marks {
+    /// The database's time of the read.
+    pub now: DateTime<Utc>,
+    /// Age of the oldest claimable job; none: nothing can run.
+    pub oldest_pending_age_seconds: Option<i64>,
+    /// When it last accepted something.
+    pub last_success_at: Option<DateTime<Utc>>,
+    /// The last failure, without secrets.
+    pub last_error: Option<LastError>,
     /// The use of the tightest limit.
-    pub(crate) rate_limit: Option<RateLimitUse>,
+    pub rate_limit: Option<RateLimitUse>,
 }
 
 /// The leader folds the last success from deltas; the unfolded ones are added here.

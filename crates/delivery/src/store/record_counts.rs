@@ -6,11 +6,13 @@ use sqlx::PgPool;
 
 use crate::DeliveryError;
 
-pub(crate) struct RecordCounts {
+/// Records of an integration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecordCounts {
     /// Records of the app that are not deleted.
-    pub(crate) total: i64,
+    pub total: i64,
     /// Those the integration accepted in their current version.
-    pub(crate) in_sync: i64,
+    pub in_sync: i64,
 }
 
 /// Counts the records of these types, or of all.

@@ -4,22 +4,13 @@ use model::{
     actor::Scope,
     id::{AppId, IntegrationId},
     page::Page,
-    record::{Attributes, SentRecord},
+    record::{Attributes, SentFilter, SentRecord},
     record_page::{self, RecordCursor, RecordPageRequest},
 };
 use serde_json::Value;
 use sqlx::{PgConnection, PgPool, types::Json};
 
 use crate::{DeliveryError, catalog::key::RecordKey};
-
-/// Which of an integration's sent records a list shows.
-#[derive(Clone, Debug, Default)]
-pub struct SentFilter {
-    /// Of one type.
-    pub record_type: Option<String>,
-    /// One record.
-    pub record_id: Option<String>,
-}
 
 /// Reads type after type, as [`super::records::list`]: a record's id alone is probed in each.
 pub(crate) async fn list(

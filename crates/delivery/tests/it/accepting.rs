@@ -179,7 +179,7 @@ async fn requests_that_make_the_same_records_at_once_lose_nothing(pool: PgPool) 
         let (version, attributes) = record(&world, id).await;
         assert_eq!((version, object(attributes.unwrap()).len()), (8, 8));
     }
-    let total = world.delivery.status(world.scope, shop).await.unwrap().records_total;
+    let total = world.status(shop).await.records_total;
     assert_eq!(total, 20);
 }
 

@@ -1,8 +1,8 @@
 //! What answers of external systems do to the circuit breaker of their integration.
 
-use delivery::DeleteOptions;
 use model::{
     breaker::{BreakerAction, BreakerOrder, BreakerState},
+    deletion::DeleteOptions,
     id::IntegrationId,
     sync_status::SyncState,
 };
@@ -96,7 +96,7 @@ async fn an_open_circuit_is_shown_as_failing_and_a_new_address_is_probed_at_once
     }
     let running = world.run_with(|config| config.breaker_failures = 4);
     world.until("select exists (select 1 from headgate.breakers where state = 'open')").await;
-    let status = world.delivery.status(world.scope, id).await.unwrap();
+    let status = world.status(id).await;
     assert_eq!((status.sync_state, status.eta_seconds), (SyncState::Failing, None));
     let open = breaker(&world, id).await;
     let reason = open.reason.unwrap();
@@ -111,7 +111,7 @@ async fn an_open_circuit_is_shown_as_failing_and_a_new_address_is_probed_at_once
     world.until("select count(*) = 6 from headgate.finished_jobs").await;
     running.stop().await;
     assert_eq!(receiver.rest().await.len(), 6, "each was sent once");
-    assert_eq!(world.delivery.status(world.scope, id).await.unwrap().sync_state, SyncState::InSync);
+    assert_eq!(world.status(id).await.sync_state, SyncState::InSync);
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]

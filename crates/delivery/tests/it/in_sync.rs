@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use delivery::DeleteOptions;
-use model::{id::IntegrationId, sync_status::SyncState};
+use model::{deletion::DeleteOptions, id::IntegrationId, sync_status::SyncState};
 use serde_json::json;
 use sqlx::PgPool;
 use tokio::sync::Notify;
@@ -12,7 +11,7 @@ use crate::support::{Receiver, Reply, World};
 
 /// The number in the status, checked against a count of rows.
 async fn in_sync(world: &World, shop: IntegrationId) -> i64 {
-    let reported = world.delivery.status(world.scope, shop).await.unwrap().records_in_sync;
+    let reported = world.status(shop).await.records_in_sync;
     let counted: i64 = sqlx::query_scalar(
         "select count(*) from headgate.sent_records s
          join headgate.records r on r.record_type = s.record_type and r.record_id = s.record_id and r.version = s.version
@@ -65,7 +64,7 @@ async fn the_number_in_sync_is_exact_after_every_kind_of_change(pool: PgPool) {
     world.patch(mirror, json!({"record_types": ["order"]})).await;
     world.accept([json!({"record_id": "0", "attributes": {"n": 99}})]).await;
     assert_eq!(in_sync(&world, shop).await, 3);
-    let of_other_types = world.delivery.status(world.scope, mirror).await.unwrap();
+    let of_other_types = world.status(mirror).await;
     assert_eq!((of_other_types.records_total, of_other_types.records_in_sync), (0, 0));
     world.patch(mirror, json!({"record_types": null})).await;
     assert_eq!(in_sync(&world, mirror).await, 3);
@@ -99,7 +98,7 @@ async fn however_many_records_there_are_what_was_never_sent_is_not_in_sync(pool:
     .unwrap();
     let shop = world.integration(json!({"endpoint_url": receiver.url})).await;
     let status = async || {
-        let status = world.delivery.status(world.scope, shop).await.unwrap();
+        let status = world.status(shop).await;
         (status.sync_state, status.records_total, status.records_in_sync)
     };
     assert_eq!(status().await, (SyncState::NeverSynced, 150_000, 0));

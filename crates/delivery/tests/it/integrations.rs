@@ -1,11 +1,13 @@
 //! Apps and integrations, their lanes, limits and secrets.
 
-use delivery::{DeleteOptions, DeliveryError, IntegrationFilter, RecordFilter, RecordPageRequest};
+use delivery::{DeliveryError, RecordFilter, RecordPageRequest};
 use model::{
     actor::Scope,
     app::NewApp,
+    deletion::DeleteOptions,
     id::{AppId, IntegrationId},
     integration::IntegrationType,
+    integration_query::IntegrationFilter,
     page::PageRequest,
 };
 use queue::store::deletions;
@@ -363,7 +365,7 @@ async fn a_secret_copied_to_another_row_cannot_be_decrypted_there(pool: PgPool) 
         world.delivery.test_integration(world.scope, mine).await,
         Err(DeliveryError::Sealed(_))
     ));
-    assert!(world.delivery.test_integration(world.scope, theirs).await.unwrap().1.is_success);
+    assert!(world.delivery.test_integration(world.scope, theirs).await.unwrap().is_success);
     world.set(json!({"a": 1})).await;
     world.run_until(2).await;
     // Not sent, but to be retried: with the right secret it goes through.

@@ -1,8 +1,10 @@
 //! Lanes whose jobs another program runs.
 
 use crate::support::World;
-use delivery::IntegrationFilter;
-use model::{actor::Scope, integration::Integration, job::JobStatus, page::PageRequest};
+use model::{
+    actor::Scope, integration::Integration, integration_query::IntegrationFilter, job::JobStatus,
+    page::PageRequest,
+};
 use queue::{Client, Job};
 use serde::{Deserialize, Serialize};
 use serde_json::json;

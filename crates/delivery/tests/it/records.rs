@@ -1,7 +1,7 @@
 //! Reading the catalog and sent state.
 
-use delivery::{RecordFilter, RecordPageRequest, SentFilter};
-use model::{actor::Scope, id::AppId, job::JobStatus};
+use delivery::{RecordFilter, RecordPageRequest};
+use model::{actor::Scope, id::AppId, job::JobStatus, record::SentFilter};
 use serde_json::json;
 use sqlx::{PgPool, postgres::PgPoolOptions};
 

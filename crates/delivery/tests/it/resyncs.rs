@@ -81,7 +81,7 @@ async fn a_full_resync_makes_a_new_integration_equal_to_the_source(pool: PgPool)
     assert_eq!((done.state, done.total, done.done, done.failed), (ResyncState::Completed, 1_200, 1_200, 0));
     assert!(done.finished_at.is_some() && done.eta_seconds.is_none());
     assert!(!is_seen(&world).await);
-    let status = world.delivery.status(world.scope, shop).await.unwrap();
+    let status = world.status(shop).await;
     assert_eq!((status.records_total, status.records_in_sync), (1_200, 1_200));
     let bodies = receiver.rest().await;
     assert!(bodies.iter().all(|request| request.json()["full"] == json!(true)));

@@ -236,7 +236,7 @@ async fn a_sample_is_sent_and_its_answer_reported(pool: PgPool) {
     let (world, receiver) = (World::new(pool).await, Receiver::start().await);
     let made = world.try_integration(json!({"endpoint_url": receiver.url})).await.unwrap();
     receiver.replies([crate::support::Reply::With(418, vec![], "short and\u{1b} stout".into())]);
-    let (_, report) = world.delivery.test_integration(world.scope, made.integration.id).await.unwrap();
+    let report = world.delivery.test_integration(world.scope, made.integration.id).await.unwrap();
     let sample = receiver.next().await;
     assert_eq!(sample.json()["type"], "headgate.test");
     assert_eq!(report.webhook_signature, signature(&made.signing_secret, &sample));
@@ -244,6 +244,6 @@ async fn a_sample_is_sent_and_its_answer_reported(pool: PgPool) {
     assert_eq!((report.is_success, report.response_status), (false, Some(418)));
     assert_eq!(report.response_excerpt.as_deref(), Some("short and\u{fffd} stout"));
     assert!(world.jobs(made.integration.id).await.is_empty());
-    let (_, report) = world.delivery.test_integration(world.scope, made.integration.id).await.unwrap();
-    assert!(report.is_success && report.error.is_none());
+    let report = world.delivery.test_integration(world.scope, made.integration.id).await.unwrap();
+    assert!(report.is_success && report.error_message.is_none());
 }

@@ -1,6 +1,6 @@
 //! The sync status of an integration.
 
-use model::sync_status::SyncState;
+use model::{id::AppId, sync_status::SyncState};
 use serde_json::json;
 use sqlx::PgPool;
 
@@ -12,7 +12,7 @@ async fn a_status_includes_all_earlier_answers(pool: PgPool) {
     let shop = world
         .integration(json!({"endpoint_url": receiver.url, "rate_limit": {"requests": 100, "per_seconds": 1}}))
         .await;
-    let status = async || world.delivery.status(world.scope, shop).await.unwrap();
+    let status = async || world.status(shop).await;
     let empty = status().await;
     assert_eq!(
         (empty.sync_state, empty.records_total, empty.eta_seconds),
@@ -53,7 +53,5 @@ async fn a_status_includes_all_earlier_answers(pool: PgPool) {
     let mut conn = world.pool.acquire().await.unwrap();
     world.delivery.pause_integration(&mut conn, world.scope, shop, Some("x")).await.unwrap();
     assert_eq!(status().await.sync_state, SyncState::Paused);
-    assert!(
-        world.delivery.status(model::actor::Scope::App(model::id::AppId::generate()), shop).await.is_err()
-    );
+    assert!(world.status_for(AppId::generate(), shop).await.unwrap_err().is_not_found());
 }

@@ -16,3 +16,7 @@ pub mod resyncs;
 pub mod overview;
 pub mod settings;
 pub mod workers;
+pub mod integration_list;
+pub mod integration_page;
+pub mod names;
+pub mod rate_limits;

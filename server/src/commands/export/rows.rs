@@ -1,13 +1,14 @@
 //! Reads the rows page by page, from the same lists as the API's.
 
 use super::{Selection, What, write::Writer};
-use delivery::{Delivery, IntegrationFilter, RecordFilter, RecordPageRequest, SentFilter};
+use delivery::{Delivery, RecordFilter, RecordPageRequest};
 use model::{
     filter::JobFilter,
     id::{AppId, IntegrationId},
     integration::Integration,
+    integration_query::IntegrationFilter,
     page::{MAX_LIMIT, PageRequest},
-    record::SentRecord,
+    record::{SentFilter, SentRecord},
 };
 use serde::Serialize;
 use std::io::Write;

@@ -2,23 +2,28 @@
 
 use std::time::Duration;
 
-use delivery::{Delivery, DeliveryConfig, DeliveryError, MasterKey, SentFilter, TargetGuard};
+use access::Access;
+use delivery::{Delivery, DeliveryConfig, DeliveryError, MasterKey, TargetGuard};
+use insight::live::LiveHub;
 use model::{
-    actor::Scope,
+    actor::{Actor, ActorKind, Role, Scope},
     app::NewApp,
     filter::JobFilter,
     id::{AppId, IntegrationId},
     integration::{Integration, IntegrationWithSecret, NewIntegration},
     job::Job,
     page::PageRequest,
-    record::{Accepted, Attributes, Event, SentRecord},
+    record::{Accepted, Attributes, Event, SentFilter, SentRecord},
+    retention::Retentions,
     rules::backoff::{Backoff, RetrySchedule},
+    sync_status::SyncStatus,
 };
 use queue::{
     EngineConfig, Waker,
     worker::{Engine, EngineHandle, Handlers},
 };
 use serde_json::{Value, json};
+use service::{Allowed, Headgate, ServiceError};
 use sqlx::PgPool;
 use tokio_util::sync::CancellationToken;
 
@@ -187,6 +192,35 @@ impl World {
     pub(crate) async fn sent(&self, integration: IntegrationId) -> Vec<SentRecord> {
         let page = delivery::RecordPageRequest { limit: 500, after: None };
         self.delivery.sent(self.scope, integration, &SentFilter::default(), &page).await.unwrap().items
+    }
+
+    /// As `GET /integrations/{id}/status` answers.
+    pub(crate) async fn status(&self, integration: IntegrationId) -> SyncStatus {
+        self.status_for(self.app, integration).await.unwrap()
+    }
+
+    /// The same for an actor of this app.
+    pub(crate) async fn status_for(
+        &self,
+        app: AppId,
+        integration: IntegrationId,
+    ) -> Result<SyncStatus, ServiceError> {
+        let stop = CancellationToken::new();
+        let headgate = Headgate::new(service::Parts {
+            delivery: self.delivery.clone(),
+            access: Access::new(self.pool.clone(), None),
+            lists: self.pool.clone(),
+            live: LiveHub::start(self.pool.clone(), stop.clone()),
+            retentions: Retentions::default(),
+        });
+        let _stop = stop.drop_guard();
+        let actor = Actor {
+            kind: ActorKind::System,
+            name: "test".to_owned(),
+            role: Role::Operator,
+            app_id: Some(app),
+        };
+        headgate.status(&Allowed::check(&actor)?, integration).await
     }
 }
 

@@ -2,7 +2,6 @@
 
 use super::{
     extract::{Can, Configure, Id, Json, ListQuery, NoFilter, OptionalJson, PageParams, Read, Resync},
-    masked::shown,
     problem::Problem,
 };
 use crate::state::AppState;
@@ -12,13 +11,11 @@ use model::{
     id::IntegrationId,
     integration::{Integration, IntegrationWithSecret},
     integration_bulk::{IntegrationBulkOutcome, NewIntegrationBulk},
+    integration_control::{Pause, TestAnswer},
     page::Page,
-    problem::Faults,
     resync::{NewResync, ResyncStarted},
-    text::sanitise,
 };
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use service::Headgate;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 pub(super) fn router() -> OpenApiRouter<AppState> {
@@ -33,39 +30,6 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
         .routes(routes!(start_resync))
 }
 
-/// The body of `POST /integrations/{id}/pause`, which may be empty.
-#[derive(Clone, Debug, Default, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields, default)]
-struct Pause {
-    /// Shown wherever the integration is shown, up to 500 characters.
-    reason: Option<String>,
-}
-
-/// The result of a test, together with the integration.
-#[derive(Serialize, ToSchema)]
-struct TestAnswer {
-    #[serde(flatten)]
-    integration: Integration,
-    /// Whether the answer was 2xx.
-    is_success: bool,
-    /// HTTP status of the answer; null when none came.
-    response_status: Option<u16>,
-    /// The beginning of the answer, sanitised.
-    response_excerpt: Option<String>,
-    /// Why no answer came, or what an answer other than 2xx means.
-    error_message: Option<String>,
-    /// How long the request took, in milliseconds.
-    duration_ms: i64,
-    /// The header `webhook-id` of the sample.
-    webhook_id: String,
-    /// The header `webhook-timestamp` of the sample.
-    webhook_timestamp: String,
-    /// The header `webhook-signature` of the sample: two while the secret rotates.
-    webhook_signature: String,
-    /// The exact bytes that were signed.
-    body: String,
-}
-
 /// Pauses, resumes or limits many integrations: those in `ids`, or those that match `filter`, at most 1,000.
 ///
 /// Each is changed by itself, with its own entry in the audit log; one that cannot be changed, or is in that state already, is listed in `skipped`
@@ -77,11 +41,10 @@ struct TestAnswer {
     responses((status = 200, body = IntegrationBulkOutcome)))]
 async fn bulk_integrations(
     actor: Can<Configure>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     Json(bulk): Json<NewIntegrationBulk>,
 ) -> Result<Answer<IntegrationBulkOutcome>, Problem> {
-    let reason = bulk.reason.as_deref().map(|reason| sanitise(reason, 500));
-    Ok(Answer(state.headgate.bulk_integrations(&actor, &NewIntegrationBulk { reason, ..bulk }).await?))
+    Ok(Answer(headgate.bulk_integrations(&actor, bulk).await?))
 }
 
 /// Pauses an integration: its jobs are still accepted and wait.
@@ -89,26 +52,22 @@ async fn bulk_integrations(
     responses((status = 200, body = Integration)))]
 async fn pause_integration(
     actor: Can<Configure>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     Id(id): Id<IntegrationId>,
     OptionalJson(pause): OptionalJson<Pause>,
 ) -> Result<Answer<Integration>, Problem> {
-    let mut faults = Faults::default();
-    let is_short = pause.reason.as_ref().is_none_or(|reason| reason.chars().count() <= 500);
-    faults.require(is_short, "/reason", "must be at most 500 characters");
-    faults.into_result()?;
-    let reason = pause.reason.map(|reason| sanitise(&reason, 500));
-    Ok(Answer(state.headgate.pause_integration(&actor, id, reason.as_deref()).await?))
+    let reason = pause.into_reason()?;
+    Ok(Answer(headgate.pause_integration(&actor, id, reason.as_deref()).await?))
 }
 
 /// Resumes an integration: its jobs run again.
 #[utoipa::path(post, path = "/integrations/{id}/resume", tag = "Integrations", responses((status = 200, body = Integration)))]
 async fn resume_integration(
     actor: Can<Configure>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     Id(id): Id<IntegrationId>,
 ) -> Result<Answer<Integration>, Problem> {
-    Ok(Answer(state.headgate.resume_integration(&actor, id).await?))
+    Ok(Answer(headgate.resume_integration(&actor, id).await?))
 }
 
 /// Controls the circuit breaker of an integration.
@@ -123,11 +82,11 @@ async fn resume_integration(
     responses((status = 200, body = Integration)))]
 async fn steer_breaker(
     actor: Can<Configure>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     Id(id): Id<IntegrationId>,
     Json(order): Json<BreakerOrder>,
 ) -> Result<Answer<Integration>, Problem> {
-    Ok(Answer(state.headgate.control_breaker(&actor, id, order).await?))
+    Ok(Answer(headgate.control_breaker(&actor, id, order).await?))
 }
 
 /// Lists the changes of an integration's circuit breaker in the last 30 days, newest first, each with who made it (the engine or an actor).
@@ -135,12 +94,11 @@ async fn steer_breaker(
     responses((status = 200, body = Page<BreakerFlip>)))]
 async fn list_breaker_flips(
     actor: Can<Read>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     Id(id): Id<IntegrationId>,
     query: ListQuery<NoFilter>,
 ) -> Result<Answer<Page<BreakerFlip>>, Problem> {
-    let page = state.lists().breaker_flips(actor.scope(), id, query.page).await?;
-    Ok(Answer(shown(&state, &actor, page).await?))
+    Ok(Answer(headgate.breaker_flips(&actor, id, query.page).await?))
 }
 
 /// Creates a new signing secret. Only this answer shows it. For 24 hours requests carry both signatures.
@@ -148,32 +106,20 @@ async fn list_breaker_flips(
     responses((status = 200, body = IntegrationWithSecret)))]
 async fn rotate_secret(
     actor: Can<Configure>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     Id(id): Id<IntegrationId>,
 ) -> Result<Answer<IntegrationWithSecret>, Problem> {
-    Ok(Answer(state.headgate.rotate_secret(&actor, id).await?))
+    Ok(Answer(headgate.rotate_secret(&actor, id).await?))
 }
 
 /// Sends a signed sample now, bypassing queue and limits, and returns what the external system answered.
 #[utoipa::path(post, path = "/integrations/{id}/test", tag = "Integrations", responses((status = 200, body = TestAnswer)))]
 async fn test_integration(
     actor: Can<Configure>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     Id(id): Id<IntegrationId>,
 ) -> Result<Answer<TestAnswer>, Problem> {
-    let (integration, report) = state.headgate.test_integration(&actor, id).await?;
-    Ok(Answer(TestAnswer {
-        integration,
-        is_success: report.is_success,
-        response_status: report.response_status,
-        response_excerpt: report.response_excerpt,
-        error_message: report.error,
-        duration_ms: report.duration_ms,
-        webhook_id: report.webhook_id,
-        webhook_timestamp: report.webhook_timestamp,
-        webhook_signature: report.webhook_signature,
-        body: report.body,
-    }))
+    Ok(Answer(headgate.test_integration(&actor, id).await?))
 }
 
 /// Starts a re-sync: sends the catalog again, or a part of it. 409 while one of the same scope runs; 429 with `retry-after` during the cool-down.
@@ -182,11 +128,11 @@ async fn test_integration(
         (status = 409, description = "A re-sync of the same scope runs (`resync-running`), or the integration is external (`external`) or switched off (`disabled`).")))]
 async fn start_resync(
     actor: Can<Resync>,
-    State(state): State<AppState>,
+    State(headgate): State<Headgate>,
     Id(id): Id<IntegrationId>,
     OptionalJson(new): OptionalJson<NewResync>,
 ) -> Result<(StatusCode, Answer<ResyncStarted>), Problem> {
     new.check()?;
-    let started = state.headgate.start_resync(&actor, id, &new).await?;
+    let started = headgate.start_resync(&actor, id, &new).await?;
     Ok((StatusCode::ACCEPTED, Answer(started)))
 }

@@ -1,6 +1,8 @@
-//! The sync status of an integration, and the records that were sent to it.
+//! The sync status of an integration: the counts of the engine, what delivery knows of its records and results, and the notes on its failures.
 
+use crate::{Allowed, Headgate, ServiceError, permission};
 use chrono::{DateTime, Duration, Utc};
+use delivery::{Marks, RecordCounts};
 use insight::store::{
     failures,
     stats::{self, live_snapshots},
@@ -9,34 +11,35 @@ use model::{
     actor::Scope,
     breaker::BreakerState,
     id::IntegrationId,
-    integration::{Integration, IntegrationState, IntegrationType},
-    page::Page,
-    record::SentRecord,
+    integration::IntegrationState,
     sync_status::{SyncState, SyncStatus},
 };
 use queue::store::counts::{self, LaneCounts};
 
-use crate::{
-    Delivery, DeliveryError, RecordPageRequest, SentFilter,
-    store::{
-        self,
-        marks::Marks,
-        record_counts::{self, RecordCounts},
-        sent,
-    },
-};
-
-impl Delivery {
-    /// The sync status of an integration. Counts are current: the kept counters with their unfolded deltas.
+impl Headgate {
+    /// The sync status of an integration, as its app may see it.
     ///
     /// # Errors
-    /// `NotFound`.
-    pub async fn status(&self, scope: Scope, id: IntegrationId) -> Result<SyncStatus, DeliveryError> {
-        let integration = store::integrations::get(&self.pool, scope, id).await?;
-        let counts = counts::counts(&self.pool, id).await?;
-        let marks = store::marks::read(&self.pool, id).await?;
-        let records = self.record_counts(&integration).await?;
-        let sampled = live_snapshots::eta_seconds(&self.pool, id).await?;
+    /// No such integration.
+    pub async fn status(
+        &self,
+        actor: &Allowed<permission::Read>,
+        id: IntegrationId,
+    ) -> Result<SyncStatus, ServiceError> {
+        self.shown(actor, self.sync_status(actor.scope(), id).await?).await
+    }
+
+    /// Counts are current: the kept counters with their unfolded deltas. Nothing is masked yet.
+    pub(crate) async fn sync_status(
+        &self,
+        scope: Scope,
+        id: IntegrationId,
+    ) -> Result<SyncStatus, ServiceError> {
+        let integration = self.delivery.integration(scope, id).await?;
+        let counts = counts::counts(self.pool(), id).await?;
+        let marks = self.delivery.marks(id).await?;
+        let records = self.delivery.record_counts(&integration).await?;
+        let sampled = live_snapshots::eta_seconds(self.pool(), id).await?;
         let runs = integration.state == IntegrationState::Active && integration.breaker.at_once != Some(0);
         let eta_seconds = eta_seconds(sampled, runs, counts.outstanding(), &marks);
         Ok(SyncStatus {
@@ -53,31 +56,8 @@ impl Delivery {
             records_in_sync: records.in_sync,
             retry_pyramid: counts.retry_pyramid,
             rate_limit: marks.rate_limit,
-            notes: failures::notes(&self.pool, id).await?,
+            notes: failures::notes(self.pool(), id).await?,
         })
-    }
-
-    /// Lists the data last sent, in the order of type and id.
-    ///
-    /// # Errors
-    /// `NotFound`.
-    pub async fn sent(
-        &self,
-        scope: Scope,
-        id: IntegrationId,
-        filter: &SentFilter,
-        page: &RecordPageRequest,
-    ) -> Result<Page<SentRecord>, DeliveryError> {
-        store::integrations::get(&self.pool, scope, id).await?;
-        sent::list(&self.pool, scope, id, filter, page).await
-    }
-
-    async fn record_counts(&self, integration: &Integration) -> Result<RecordCounts, DeliveryError> {
-        if integration.integration_type == IntegrationType::External {
-            return Ok(RecordCounts { total: 0, in_sync: 0 });
-        }
-        let types = integration.record_types.as_deref();
-        record_counts::read(&self.pool, integration.app_id, integration.id, types).await
     }
 }
 
