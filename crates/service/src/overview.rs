@@ -4,14 +4,12 @@ use crate::{Allowed, Headgate, ServiceError, permission, trimmed_snapshot::trim}
 use access::activity;
 use chrono::{DateTime, TimeDelta, Utc};
 use insight::store::{
-    saved_views,
     stats::{minutes, throughput_until},
 };
 use model::{
     activity::{Activity, Span},
     page::PageRequest,
     rules::permission::Permission,
-    saved_view::SavedView,
     stats::Window,
     views::overview::{Charts, NavCounts, NotRecorded, Overview, OverviewAnswer, Past},
 };

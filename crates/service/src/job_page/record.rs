@@ -1,6 +1,7 @@
 use crate::{Headgate, ServiceError};
-use delivery::SentFilter;
-use model::{actor::Scope, job::Job, record_page::RecordPageRequest, views::job_page::JobRecord};
+use model::{
+    actor::Scope, job::Job, record::SentFilter, record_page::RecordPageRequest, views::job_page::JobRecord,
+};
 
 impl Headgate {
     /// The record of a job with its state at every integration; none when it no longer exists.
