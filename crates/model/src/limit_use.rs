@@ -80,8 +80,8 @@ pub struct LimitOverTime {
     pub per_seconds: i32,
     /// The integrations it applies to.
     pub integration_ids: Vec<IntegrationId>,
-    /// Its steps.
     #[serde(flatten)]
+    #[expect(missing_docs, reason = "the API document would show it beside the reference")]
     pub used: LimitUse,
 }
 
