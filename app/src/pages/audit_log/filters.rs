@@ -2,6 +2,7 @@
 
 use crate::{
     components::deployment::audit_words,
+    format,
     state::{
         audit_filters::{cleared, is_narrowed},
         base_path,
@@ -16,7 +17,9 @@ pub fn Filters(url: PageUrl) -> impl IntoView {
     let value = |name: &str| url.get(name).unwrap_or_default().to_owned();
     let mut actions = vec![SelectOption::new("", "Everything")];
     actions.extend(
-        audit_words::ALL.iter().map(|words| SelectOption::new(words.action, capitalised(&words.sentence()))),
+        audit_words::ALL
+            .iter()
+            .map(|words| SelectOption::new(words.action, format::capitalised(&words.sentence()))),
     );
     // Filters without a field are kept.
     let kept: Vec<_> = ["actor_id", "app_id", "object_kind"]
@@ -44,11 +47,6 @@ pub fn Filters(url: PageUrl) -> impl IntoView {
 fn local(text: &str) -> String {
     text.parse::<chrono::DateTime<chrono::Utc>>()
         .map_or_else(|_| text.to_owned(), |at| at.format("%Y-%m-%dT%H:%M").to_string())
-}
-
-fn capitalised(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }
 
 #[cfg(test)]

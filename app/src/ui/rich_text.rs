@@ -18,6 +18,6 @@ pub fn RichText(#[prop(into)] text: Signal<String>) -> impl IntoView {
 }
 
 /// Makes text from elsewhere safe for such a sentence: it must not switch bold on or off.
-pub(in crate::components) fn foreign(text: &str) -> String {
+pub fn literal(text: &str) -> String {
     text.replace("**", "* *")
 }
