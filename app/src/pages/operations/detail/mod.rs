@@ -1,5 +1,14 @@
 //! One bulk operation: what it does to which jobs, how far it is, what it skipped, and how to undo it.
 
+mod breakdown;
+mod skipped;
+mod words;
+
+use self::{
+    breakdown::Breakdown,
+    skipped::Skipped,
+    words::{pace, verdict},
+};
 use super::steps::Steps;
 use crate::{
     calls::{
@@ -7,21 +16,18 @@ use crate::{
         operations::{OperationPage, load_operation},
     },
     components::{
-        IntegrationLink, JobStateBadge, LiveBadge, Loaded, OperationBadge, OperationProgress, PageHead,
+        LiveBadge, Loaded, OperationBadge, OperationProgress, PageHead,
         deployment::operation_words::{about, list_of, what_it_does},
     },
-    format,
     state::{clock, opened, page_url, revision},
-    ui::{Ago, Card, Fact, Facts, Link, Table},
+    ui::{Ago, Card, Fact, Facts, Link},
 };
-use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use leptos_router::hooks::use_params_map;
-use model::views::names::Names;
 use model::{
     id::OperationId,
     opened::Opened,
-    operation::{BulkAction, DryRunPart, Operation, OperationState},
+    operation::{BulkAction, Operation},
     rules::permission::Permission,
 };
 
@@ -159,110 +165,4 @@ fn Related(name: &'static str, id: OperationId) -> impl IntoView {
         </Fact>
     }
     .into_any()
-}
-
-/// What was counted before anything was changed.
-#[component]
-fn Breakdown(parts: Vec<DryRunPart>, names: Names) -> impl IntoView {
-    const MAX_ROWS: usize = 20;
-    let more = parts.len().saturating_sub(MAX_ROWS);
-    let head = || {
-        view! {
-            <th scope="col" class="grow">"Integration"</th>
-            <th scope="col">"State then"</th>
-            <th scope="col" class="n">"How many"</th>
-        }
-    };
-    view! {
-        <Table label="Counted when it was requested" stacks=true head=head>
-            {parts
-                .into_iter()
-                .take(MAX_ROWS)
-                .map(|part| {
-                    view! {
-                        <tr>
-                            <td class="grow what">
-                                <IntegrationLink id=part.integration_id names=names.clone() />
-                            </td>
-                            <td class="state">
-                                <JobStateBadge status=part.status />
-                            </td>
-                            <td class="n" data-label="how many">{format::count(part.count)}</td>
-                        </tr>
-                    }
-                })
-                .collect_view()}
-        </Table>
-        {(more > 0).then(|| view! { <p class="px-4 py-2 type-label text-faint">{format!("and {more} more")}</p> })}
-    }
-    .into_any()
-}
-
-/// What it skipped, by reason.
-#[component]
-fn Skipped(operation: Operation) -> impl IntoView {
-    let head = || {
-        view! {
-            <th scope="col" class="grow">"Why"</th>
-            <th scope="col" class="n">"How many"</th>
-        }
-    };
-    view! {
-        <Card title="Skipped" sub="not changed">
-            <Table label="Skipped" head=head>
-                {operation
-                    .skipped_reasons
-                    .into_iter()
-                    .map(|skipped| {
-                        view! {
-                            <tr>
-                                <td class="grow">{capitalised(skipped.reason.words())}</td>
-                                <td class="n">{format::count(skipped.count)}</td>
-                            </tr>
-                        }
-                    })
-                    .collect_view()}
-            </Table>
-        </Card>
-    }
-    .into_any()
-}
-
-fn capitalised(words: &str) -> String {
-    let mut letters = words.chars();
-    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
-}
-
-/// Its state and what can be done, in one sentence.
-fn verdict(operation: &Operation, now: DateTime<Utc>) -> String {
-    let until =
-        |at: Option<DateTime<Utc>>| at.map(|at| format::age((at - now).max(chrono::TimeDelta::zero())));
-    let can_undo = until(operation.undo_until.filter(|at| *at > now))
-        .map(|left| format!(" It can be undone for another {left}."))
-        .unwrap_or_default();
-    match operation.state {
-        OperationState::Held => match until(operation.hold_until) {
-            Some(left) => format!("Nothing is changed yet: it starts in **{left}**. Abort withdraws it."),
-            None => "Nothing is changed yet. Abort withdraws it.".to_owned(),
-        },
-        OperationState::Running if operation.action == BulkAction::Delete => {
-            "It is no longer accepted, sent or shown. What is left of it is deleted in the background."
-                .to_owned()
-        }
-        OperationState::Running => "It continues in the background.".to_owned(),
-        OperationState::Paused => "Stopped until it is resumed. What is done stays done.".to_owned(),
-        OperationState::Done if operation.action == BulkAction::Undo => {
-            "Done: what could be undone is in its previous state.".to_owned()
-        }
-        OperationState::Done => format!("Done.{can_undo}"),
-        OperationState::Aborted => format!("Stopped for good. What is done stays done.{can_undo}"),
-        OperationState::Undone => "Undone, except for jobs tried since.".to_owned(),
-    }
-}
-
-fn pace(operation: &Operation) -> String {
-    match operation.rate_per_second {
-        Some(rate) => format!("{} per second at most", format::count(rate.into())),
-        None => "no limit".to_owned(),
-    }
 }

@@ -1,18 +1,19 @@
 //! One failure group: what it is, what helps, who is affected, and what can be done about it.
 
+mod affected;
+mod marks;
+
+use self::{affected::Affected, marks::Marks};
 use super::{group_words, note_form::NoteForm};
 use crate::{
-    calls::failures::{FailureList, MarkFailure},
+    calls::failures::FailureList,
     format,
     state::{page_url::PageUrl, refresh},
-    ui::{
-        Ago, Button, ButtonKind, Card, Glyph, HiddenFields, Link, LinkButton, Pill, PostForm, SelectField,
-        SelectOption, Table,
-    },
+    ui::{ButtonKind, Card, Glyph, HiddenFields, LinkButton, Pill},
 };
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
-use model::failure::{AffectedIntegration, FailureDetail, FailureGroup, FailureState};
+use model::failure::{FailureDetail, FailureGroup, FailureState};
 
 /// The card above the list.
 #[component]
@@ -108,109 +109,4 @@ fn filtered(path: &str, here: &PageUrl) -> PageUrl {
         Some(value) => url.with(name, value),
         None => url,
     })
-}
-
-/// Snoozes it, marks it fixed, or reopens it.
-#[component]
-fn Marks(state: FailureState, hidden: HiddenFields) -> impl IntoView {
-    let mark = ServerAction::<MarkFailure>::new();
-    let snooze = ServerAction::<MarkFailure>::new();
-    let is_closed = matches!(state, FailureState::Snoozed | FailureState::Fixed);
-    let hours = [("1", "1 hour"), ("4", "4 hours"), ("24", "1 day"), ("72", "3 days"), ("168", "7 days")];
-    let options = hours.into_iter().map(|(value, label)| SelectOption::new(value, label)).collect();
-    let to_snooze = hidden.clone().with("mark", "snooze");
-    let (mark_value, word) = if is_closed { ("reopen", "Reopen") } else { ("fix", "Mark fixed") };
-    view! {
-        <div class="flex flex-wrap items-end gap-2">
-            <PostForm action=mark hidden=hidden.with("mark", mark_value)>
-                <Button glyph=if is_closed { Glyph::Undo } else { Glyph::Check }>{word}</Button>
-            </PostForm>
-            {(state == FailureState::Open)
-                .then(|| {
-                    view! {
-                        <PostForm action=snooze hidden=to_snooze class="flex flex-wrap items-end gap-2">
-                            <SelectField name="hours" label="Snooze for" value="24" options=options />
-                            <Button glyph=Glyph::Clock>"Snooze"</Button>
-                        </PostForm>
-                    }
-                })}
-        </div>
-    }
-    .into_any()
-}
-
-/// The integrations that have jobs of it.
-#[component]
-fn Affected(
-    first: Vec<AffectedIntegration>,
-    newest: Memo<FailureDetail>,
-    of: i64,
-    now: Signal<DateTime<Utc>>,
-) -> impl IntoView {
-    let head = || {
-        view! {
-            <th scope="col" class="grow">"Integration"</th>
-            <th scope="col" class="n">"To be retried"</th>
-            <th scope="col" class="n">"Dead letters"</th>
-            <th scope="col">"First"</th>
-            <th scope="col">"Last"</th>
-            <th scope="col">"Published note"</th>
-        }
-    };
-    let shown = first.len();
-    let more = (of > shown as i64)
-        .then(|| format!("{shown} of {} integrations, most jobs first.", group_words::bounded(of)));
-    (!first.is_empty()).then(|| {
-        view! {
-            <Table label="Affected integrations" stacks=true head=head>
-                {first
-                    .into_iter()
-                    .map(|first| {
-                        let id = first.integration_id;
-                        let row = refresh::row(first, move || {
-                            newest.with(|detail| detail.affected.iter().find(|one| one.integration_id == id).cloned())
-                        });
-                        view! { <AffectedRow row=row now=now /> }
-                    })
-                    .collect_view()}
-            </Table>
-            {more.map(|more| view! { <p class="px-4 py-2 type-label text-faint">{more}</p> })}
-        }
-    })
-}
-
-#[component]
-fn AffectedRow(row: Memo<AffectedIntegration>, now: Signal<DateTime<Utc>>) -> impl IntoView {
-    let AffectedIntegration { integration_id: id, name, app_name, fingerprint, first_at, note, .. } =
-        row.get_untracked();
-    let jobs = format!("/jobs?integration_id={id}&fingerprint={fingerprint}");
-    let letters = format!("/dead-letters?integration_id={id}&fingerprint={fingerprint}");
-    let last_at = Memo::new(move |_| row.with(|row| row.last_at));
-    view! {
-        <tr>
-            <td class="grow what">
-                <Link href=format!("/integrations/{id}") class="font-medium hover:underline">
-                    {name}
-                </Link>
-                " "
-                <span class="type-label text-faint">{app_name}</span>
-            </td>
-            <td class="n" data-label="to be retried">
-                <Link href=jobs class="hover:underline">{move || format::count(row.with(|row| row.to_be_retried))}</Link>
-            </td>
-            <td class="n" data-label="dead letters">
-                <Link href=letters class="hover:underline">{move || format::count(row.with(|row| row.dead_letters))}</Link>
-            </td>
-            <td class="first text-muted" data-label="first">
-                <Ago at=first_at now=now />
-            </td>
-            <td class="when text-muted" data-label="last">
-                {move || view! { <Ago at=last_at.get() now=now /> }}
-            </td>
-            <td class="rest text-muted break-words">
-                {note.map_or_else(|| "–".to_owned(), |note| note.text)}
-            </td>
-        </tr>
-    }
-    .into_any()
 }
