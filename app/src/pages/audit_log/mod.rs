@@ -6,7 +6,7 @@ mod line;
 use self::{filters::Filters, line::Line};
 use crate::{
     calls::audit::{AuditList, list_audit_log},
-    components::{EmptyList, LiveBadge, Loaded, NewerRows, PageHead},
+    components::{EmptyList, LiveBadge, Loaded, NewerRows, PageHead, page_table::ConsolePage},
     format,
     state::{
         audit_filters::{cleared, is_narrowed},
@@ -29,7 +29,7 @@ pub fn AuditLogPage() -> impl IntoView {
     );
     view! {
         <Loaded
-            title="Audit log"
+            title=ConsolePage::AuditLog.title()
             data=list
             show=move |list, _| view! { <Content list=list url=url.get_untracked() /> }.into_any()
         />
@@ -75,7 +75,7 @@ fn Content(list: AuditList, url: PageUrl) -> impl IntoView {
         }
     };
     view! {
-        <PageHead title="Audit log" headline="Everything people and keys changed, with before and after. Lines never change; retention is in the settings.">
+        <PageHead title=ConsolePage::AuditLog.title() headline="Everything people and keys changed, with before and after. Lines never change; retention is in the settings.">
             <LiveBadge as_of=as_of />
         </PageHead>
         <ListCard

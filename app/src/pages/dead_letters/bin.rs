@@ -2,7 +2,7 @@
 
 use crate::{
     calls::dead_letters::{self, RestoreDeadLetter},
-    components::{IntegrationLink, LiveBadge, PageHead},
+    components::{IntegrationLink, LiveBadge, PageHead, page_table::ConsolePage},
     format,
     state::{clock, page_url::PageUrl},
     ui::{
@@ -60,7 +60,7 @@ pub fn Bin(bin: dead_letters::Bin, url: PageUrl, may_steer: bool) -> impl IntoVi
         }
     };
     view! {
-        <PageHead title="Dead letters" headline="Purged dead letters. Each can be restored for 24 hours, then it is gone for good.">
+        <PageHead title=ConsolePage::DeadLetters.title() headline="Purged dead letters. Each can be restored for 24 hours, then it is gone for good.">
             <LiveBadge as_of=as_of />
             <LinkButton href="/dead-letters">"Back to the list"</LinkButton>
         </PageHead>

@@ -13,7 +13,7 @@ use crate::{
         failures::{FailureList, list_failures},
         jobs::preview,
     },
-    components::{EmptyList, LiveBadge, Loaded, NewerRows, PageHead},
+    components::{EmptyList, LiveBadge, Loaded, NewerRows, PageHead, page_table::ConsolePage},
     format,
     state::{clock, failure_query, page_url, page_url::PageUrl, refresh, revision},
     ui::{Glyph, ListCard, PageLinks, Segmented, Table, Tone},
@@ -41,7 +41,7 @@ pub fn FailuresPage() -> impl IntoView {
     );
     view! {
         <Loaded
-            title="Failures"
+            title=ConsolePage::Failures.title()
             data=page
             show=move |(list, question), reader| {
                 let may_steer = reader.is_some_and(|r| r.may(Permission::SteerJobs));
@@ -104,7 +104,7 @@ fn Content(list: FailureList, url: PageUrl, may_steer: bool) -> impl IntoView {
         }
     };
     view! {
-        <PageHead title="Failures" headline=headline>
+        <PageHead title=ConsolePage::Failures.title() headline=headline>
             <LiveBadge as_of=as_of />
         </PageHead>
         <div class="mb-3 flex">

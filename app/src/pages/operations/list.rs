@@ -6,6 +6,7 @@ use crate::{
     components::{
         LiveBadge, Loaded, OperationBadge, OperationProgress, PageHead,
         deployment::operation_words::{about, what_it_does},
+        page_table::ConsolePage,
     },
     format,
     state::{
@@ -34,7 +35,7 @@ pub fn OperationsPage() -> impl IntoView {
     );
     view! {
         <Loaded
-            title="Bulk operations"
+            title=ConsolePage::Operations.title()
             data=list
             show=move |list, reader| {
                 let may_steer = reader.is_some_and(|r| r.may(Permission::SteerJobs));
@@ -78,7 +79,7 @@ fn Content(list: OperationList, url: PageUrl, may_steer: bool) -> impl IntoView 
         }
     };
     view! {
-        <PageHead title="Bulk operations" headline=headline(&page.items)>
+        <PageHead title=ConsolePage::Operations.title() headline=headline(&page.items)>
             <LiveBadge as_of=as_of />
         </PageHead>
         <ListCard title="All operations" sub="newest first" is_empty=is_empty empty=empty pages=pages>

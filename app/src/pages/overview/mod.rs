@@ -29,7 +29,7 @@ use crate::{
     },
     components::{
         ActivityFeed, Attention, LevelsChart, LiveBadge, Loaded, PageHead, RetryPyramid, ThroughputChart,
-        ViewAlerts, WorkerTrouble, marks, window_segments,
+        ViewAlerts, WorkerTrouble, marks, page_table::ConsolePage, window_segments,
     },
     format,
     state::{
@@ -63,7 +63,7 @@ pub fn OverviewPage() -> impl IntoView {
     );
     view! {
         <Loaded
-            title="Overview"
+            title=ConsolePage::Overview.title()
             data=first
             show=move |first, reader| {
                 let (window, here) = (asked.get_untracked().0, url.get_untracked());
@@ -98,7 +98,7 @@ fn Content(first: Overview, window: Window, here: PageUrl, may_configure: bool) 
     let count = Signal::derive(move || snapshot.with(|s| s.workers));
     let more = |href: &str, words: &str| (!is_past).then(|| (href.to_owned(), words.to_owned()));
     view! {
-        <PageHead title="Overview" headline=Signal::derive(move || snapshot.with(|s| headline(s, left_out.get(), is_past)))>
+        <PageHead title=ConsolePage::Overview.title() headline=Signal::derive(move || snapshot.with(|s| headline(s, left_out.get(), is_past)))>
             {(!is_past)
                 .then(|| {
                     view! {

@@ -3,7 +3,7 @@
 use super::time_travel::Choice;
 use crate::{
     calls::error::ResponseStatus,
-    components::PageHead,
+    components::{PageHead, page_table::ConsolePage},
     format,
     state::page_url::PageUrl,
     ui::{EmptyState, Glyph, LinkButton, Tone},
@@ -34,7 +34,7 @@ pub fn NotRecorded(
     });
     let live = here.clone().without("at").to_string();
     view! {
-        <PageHead title="Overview" headline=format!("No data for **{}**", format::moment(at)) />
+        <PageHead title=ConsolePage::Overview.title() headline=format!("No data for **{}**", format::moment(at)) />
         <section class="card" aria-label="Nothing recorded">
             <EmptyState glyph=Glyph::Clock title=format!("Nothing was recorded at {}", format::moment(at)) text=text>
                 {nearest_link}
@@ -53,7 +53,7 @@ pub fn Unreadable(text: String, here: PageUrl) -> impl IntoView {
     ResponseStatus::set(422);
     let says = format!("“{text}” is not a time. Write it as 2026-11-22T06:13Z, in UTC.");
     view! {
-        <PageHead title="Overview" />
+        <PageHead title=ConsolePage::Overview.title() />
         <section class="card" aria-label="This address is not valid">
             <EmptyState glyph=Glyph::Alert tone=Tone::Retrying title="This address is not valid" text=says>
                 <LinkButton href=here.settled().without("at").to_string()>"Now"</LinkButton>

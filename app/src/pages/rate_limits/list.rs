@@ -3,7 +3,7 @@
 use super::{editor::Editor, numbers::Numbers, row::Row};
 use crate::{
     calls::rate_limits::{LimitList, PAGE_ROWS, load_rate_limits},
-    components::{EmptyList, LiveBadge, Loaded, PageHead},
+    components::{EmptyList, LiveBadge, Loaded, PageHead, page_table::ConsolePage},
     format,
     state::{base_path, page_url, page_url::PageUrl, refresh, revision},
     ui::{Button, Glyph, LinkButton, ListCard, PageLinks, Segment, Segmented, Table, TextField},
@@ -22,7 +22,7 @@ pub fn RateLimitsPage() -> impl IntoView {
     );
     view! {
         <Loaded
-            title="Rate limits"
+            title=ConsolePage::RateLimits.title()
             data=page
             show=move |list, reader| {
                 let may_edit = reader.is_some_and(|r| r.may(Permission::Configure));
@@ -103,7 +103,7 @@ fn Content(first: LimitList, url: PageUrl, may_edit: bool) -> impl IntoView {
         }
     };
     view! {
-        <PageHead title="Rate limits" headline=headline>
+        <PageHead title=ConsolePage::RateLimits.title() headline=headline>
             <LiveBadge as_of=as_of />
             <Segmented label="Time window" segments=windows />
             <Segmented label="Display" segments=forms />

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     calls::trail::{TrailPage, load_trail},
-    components::{LiveBadge, Loaded, PageHead},
+    components::{LiveBadge, Loaded, PageHead, page_table::ConsolePage},
     format,
     state::{page_url, page_url::PageUrl, refresh, revision},
     ui::{Card, EmptyState, Glyph, PageLinks, Pagination, Tone},
@@ -27,7 +27,7 @@ pub fn RecordsPage() -> impl IntoView {
     );
     view! {
         <Loaded
-            title="Records"
+            title=ConsolePage::Records.title()
             data=page
             show=move |page, _| view! { <Content page=page url=url.get_untracked().settled() /> }.into_any()
         />
@@ -48,7 +48,7 @@ fn Content(page: TrailPage, url: PageUrl) -> impl IntoView {
     let asked_at = url.clone();
     let readings = trail.as_ref().map(|trail| trail.readings.clone()).unwrap_or_default();
     view! {
-        <PageHead title="Records" headline=headline>
+        <PageHead title=ConsolePage::Records.title() headline=headline>
             <LiveBadge as_of=as_of />
         </PageHead>
         <div class="stack">

@@ -6,7 +6,7 @@ mod row;
 use self::{question::CancelQuestion, row::Row};
 use crate::{
     calls::resyncs::{ResyncList, list_resyncs},
-    components::{LiveBadge, Loaded, PageHead},
+    components::{LiveBadge, Loaded, PageHead, page_table::ConsolePage},
     format,
     state::{clock, page_url, page_url::PageUrl, refresh, revision},
     ui::{EmptyState, Glyph, LinkButton, ListCard, PageLinks, Table},
@@ -23,7 +23,7 @@ pub fn ResyncsPage() -> impl IntoView {
         Resource::new_blocking(move || (url.get().query(), revision.get()), |(query, _)| list_resyncs(query));
     view! {
         <Loaded
-            title="Re-syncs"
+            title=ConsolePage::Resyncs.title()
             data=list
             show=move |list, reader| {
                 let may_steer = reader.is_some_and(|r| r.may(Permission::Resync));
@@ -78,7 +78,7 @@ fn Content(list: ResyncList, url: PageUrl, may_steer: bool) -> impl IntoView {
         }
     };
     view! {
-        <PageHead title="Re-syncs" headline=headline>
+        <PageHead title=ConsolePage::Resyncs.title() headline=headline>
             <LiveBadge as_of=as_of />
         </PageHead>
         <ListCard title="All re-syncs" sub="newest first" is_empty=is_empty empty=empty pages=pages>

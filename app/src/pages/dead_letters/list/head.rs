@@ -2,7 +2,7 @@
 
 use super::Rights;
 use crate::{
-    components::{LiveBadge, PageHead},
+    components::{LiveBadge, PageHead, page_table::ConsolePage},
     state::{base_path, page_url::PageUrl, url_filters},
     ui::{ButtonKind, Glyph, LinkButton},
 };
@@ -23,7 +23,7 @@ pub fn Head(
     let export = export_of(&url);
     let all = if has_filter { "all that match" } else { "all" };
     view! {
-        <PageHead title="Dead letters" headline=headline>
+        <PageHead title=ConsolePage::DeadLetters.title() headline=headline>
             <LiveBadge as_of=as_of />
             <LinkButton href="/dead-letters?show=bin" kind=ButtonKind::Quiet glyph=Glyph::Trash>
                 "Bin"

@@ -20,7 +20,7 @@ use crate::{
         error::CallError,
         jobs::{BulkPreview, preview},
     },
-    components::{EmptyList, FilterBar, FilterSentence, Loaded},
+    components::{EmptyList, FilterBar, FilterSentence, Loaded, page_table::ConsolePage},
     format,
     state::{clock, grid_url, page_url, page_url::PageUrl, revision, url_filters},
     ui::{Glyph, ListCard, PageLinks, Remount, Table, Tone},
@@ -57,7 +57,7 @@ pub fn DeadLettersPage() -> impl IntoView {
     );
     view! {
         <Loaded
-            title="Dead letters"
+            title=ConsolePage::DeadLetters.title()
             data=page
             show=move |shown, reader| {
                 let may = move |permission| reader.as_ref().is_some_and(|r| r.may(permission));

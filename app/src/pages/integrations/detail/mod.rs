@@ -16,7 +16,7 @@ use crate::{
     },
     components::{
         AnswersCard, BreakerPanel, FlowChart, HealthBadge, LatencyCard, LiveBadge, Loaded, PageHead,
-        RetryPyramid, ThroughputChart, window_segments,
+        RetryPyramid, ThroughputChart, page_table::ConsolePage, window_segments,
     },
     state::{
         clock,
@@ -58,7 +58,7 @@ pub fn IntegrationDetailPage() -> impl IntoView {
     );
     view! {
         <Loaded
-            title="Integrations"
+            title=ConsolePage::Integrations.title()
             data=page
             show=move |page, reader| {
                 let may = move |permission| reader.as_ref().is_some_and(|r| r.may(permission));
@@ -127,7 +127,7 @@ fn Content(page: IntegrationPage, window: Window, rights: Rights) -> impl IntoVi
     let retries = integration.max_attempts.map_or(10, |n| usize::try_from(n - 1).unwrap_or(0).clamp(1, 10));
     view! {
         <PageHead
-            title="Integrations"
+            title=ConsolePage::Integrations.title()
             heading=integration.name.clone()
             crumbs=move || {
                 view! {

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     calls::integration_list::{IntegrationList, PAGE_ROWS, ask_integrations, list_integrations},
-    components::{EmptyList, LiveBadge, Loaded, PageHead},
+    components::{EmptyList, LiveBadge, Loaded, PageHead, page_table::ConsolePage},
     format,
     state::{
         integration_query::{IntegrationQuery, Only},
@@ -48,7 +48,7 @@ pub fn IntegrationsPage() -> impl IntoView {
     );
     view! {
         <Loaded
-            title="Integrations"
+            title=ConsolePage::Integrations.title()
             data=page
             show=move |(list, question), reader| {
                 let may_steer = reader.is_some_and(|r| r.may(Permission::Configure));
@@ -145,7 +145,7 @@ fn Content(first: IntegrationList, here: PageUrl, may_steer: bool) -> impl IntoV
         .into_any()
     };
     view! {
-        <PageHead title="Integrations" headline=headline>
+        <PageHead title=ConsolePage::Integrations.title() headline=headline>
             <LiveBadge as_of=as_of />
             <Segmented label="Which integrations" segments=segments />
         </PageHead>

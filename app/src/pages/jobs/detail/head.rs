@@ -3,7 +3,7 @@
 use super::{super::subject::subject, live::LiveJob};
 use crate::{
     calls::jobs::RequeueJob,
-    components::{JobStateBadge, LiveBadge, PageHead},
+    components::{JobStateBadge, LiveBadge, PageHead, page_table::ConsolePage},
     ui::{Button, ButtonKind, Glyph, HiddenFields, Link, LinkButton, PostForm},
 };
 use chrono::{DateTime, Utc};
@@ -23,7 +23,7 @@ pub fn Head(live: LiveJob, integration_name: String, may_steer: bool, as_of: Dat
         move || HiddenFields::default().with("id", id.to_string()).with("back", format!("/jobs/{id}"));
     view! {
         <PageHead
-            title="Jobs"
+            title=ConsolePage::Jobs.title()
             heading=heading
             crumbs=move || {
                 view! {

@@ -13,7 +13,7 @@ use crate::{
         error::CallError,
         jobs::{JobPage, JobRecord, load_job},
     },
-    components::{JobVerdict, Loaded, StateHistory},
+    components::{JobVerdict, Loaded, StateHistory, page_table::ConsolePage},
     format,
     state::{page_url, revision},
     ui::{ButtonKind, Card, CopyButton, LinkButton},
@@ -48,7 +48,7 @@ pub fn JobDetailPage() -> impl IntoView {
     );
     view! {
         <Loaded
-            title="Jobs"
+            title=ConsolePage::Jobs.title()
             data=page
             show=|page, reader| {
                 let may = |permission| reader.as_ref().is_some_and(|r| r.may(permission));

@@ -2,7 +2,7 @@
 
 use super::states::headline;
 use crate::{
-    components::{LiveBadge, PageHead},
+    components::{LiveBadge, PageHead, page_table::ConsolePage},
     state::page_url::PageUrl,
     ui::{ButtonKind, Glyph, LinkButton},
 };
@@ -20,7 +20,7 @@ pub fn Head(
     let ask = |action: &str| url.clone().with("confirm", action).to_string();
     let (ask_requeue, ask_cancel) = (ask("requeue"), ask("cancel"));
     view! {
-        <PageHead title="Jobs" headline=headline(&url)>
+        <PageHead title=ConsolePage::Jobs.title() headline=headline(&url)>
             <LiveBadge as_of=as_of />
             {may_change
                 .then(|| {

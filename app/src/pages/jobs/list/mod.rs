@@ -26,7 +26,7 @@ use crate::{
         saved_views::list_views,
         session::Session,
     },
-    components::{FilterBar, FilterSentence, Loaded, NewerRows},
+    components::{FilterBar, FilterSentence, Loaded, NewerRows, page_table::ConsolePage},
     state::{
         clock, freeze,
         page_url::{self, PageUrl},
@@ -65,7 +65,7 @@ pub fn JobsPage() -> impl IntoView {
     );
     view! {
         <Loaded
-            title="Jobs"
+            title=ConsolePage::Jobs.title()
             data=page
             show=move |(list, views, question), reader| {
                 view! {

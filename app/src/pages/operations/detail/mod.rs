@@ -18,6 +18,7 @@ use crate::{
     components::{
         LiveBadge, Loaded, OperationBadge, OperationProgress, PageHead,
         deployment::operation_words::{about, list_of, what_it_does},
+        page_table::ConsolePage,
     },
     state::{clock, opened, page_url, revision},
     ui::{Ago, Card, Fact, Facts, Link},
@@ -51,7 +52,7 @@ pub fn OperationDetailPage() -> impl IntoView {
     );
     view! {
         <Loaded
-            title="Bulk operations"
+            title=ConsolePage::Operations.title()
             data=page
             show=|page, reader| {
                 let may_steer = reader.is_some_and(|r| r.may(Permission::SteerJobs));
@@ -96,7 +97,7 @@ fn Content(page: OperationPage, may_steer: bool) -> impl IntoView {
     let Operation { breakdown, sample, reason, requested_by, created_at, .. } = first;
     let reason = reason.unwrap_or_else(|| "no reason given".to_owned());
     view! {
-        <PageHead title="Bulk operations" heading=heading headline=headline crumbs=crumbs badge=badge>
+        <PageHead title=ConsolePage::Operations.title() heading=heading headline=headline crumbs=crumbs badge=badge>
             <LiveBadge as_of=as_of />
             {may_steer.then(|| view! { <Steps operation=operation now=now back=format!("/operations/{id}") /> })}
         </PageHead>
