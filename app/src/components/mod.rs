@@ -21,5 +21,5 @@ pub use jobs::{
 };
 pub use page::{
     Confirm, EmptyList, Failure, FilterBar, FilterSentence, Flash, FlashBar, Frame, KeyHelp, LiveBadge,
-    Loaded, Logo, NewerRows, Outcome, PageHead, Palette, Reader, Refusal, RichText, ThemeSwitch,
+    Loaded, Logo, NewerRows, Outcome, PageHead, Palette, Reader, Refusal, ThemeSwitch, page_table,
 };

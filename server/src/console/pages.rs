@@ -10,6 +10,7 @@ use crate::{
 };
 use app::{
     calls::error::CallError,
+    components::page_table::ConsolePage,
     pages::forbidden_document,
     server::{actor, context::ConsoleContext},
     shell::shell,
@@ -119,8 +120,7 @@ fn required_permission(page: &str) -> Option<Permission> {
     let first = page.trim_start_matches('/').split('/').next().unwrap_or_default();
     match first {
         "sign-in" | "portal" => None,
-        "rate-limits" | "workers" | "audit-log" | "settings" => Some(Permission::ReadDeployment),
-        _ => Some(Permission::OpenConsole),
+        _ => Some(ConsolePage::at(page).map_or(Permission::OpenConsole, ConsolePage::permission)),
     }
 }
 
@@ -175,7 +175,12 @@ mod tests {
             ("/jobs/018f", Some(Permission::OpenConsole)),
             ("/workers", Some(Permission::ReadDeployment)),
             ("/settings/users", Some(Permission::ReadDeployment)),
+            ("/rate-limits", Some(Permission::ReadDeployment)),
+            ("/audit-log", Some(Permission::ReadDeployment)),
+            ("/wall", Some(Permission::OpenConsole)),
+            ("/unknown", Some(Permission::OpenConsole)),
             ("/sign-in", None),
+            ("/portal/018f", None),
         ] {
             assert_eq!(required_permission(page), needed, "{page}");
         }

@@ -1,10 +1,9 @@
 //! Failure causes that grow, in the list of what needs attention.
 
 use crate::{
-    components::RichText,
     format,
     state::refresh,
-    ui::{Glyph, Link, LinkButton, Pill, Tone},
+    ui::{Glyph, Link, LinkButton, Pill, RichText, Tone, literal},
 };
 use leptos::prelude::*;
 use model::{
@@ -86,7 +85,7 @@ fn title(failure: &GrowingFailure) -> String {
 /// Where, and how much more than the hour before.
 fn sentence(failure: &GrowingFailure) -> String {
     let at = match &failure.integration {
-        Some(name) => crate::components::page::rich_text::foreign(name),
+        Some(name) => literal(name),
         None => format!("{} integrations", format::up_to(failure.integrations, MAX_COUNTED_GROUPS)),
     };
     format!(

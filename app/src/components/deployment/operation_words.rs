@@ -1,69 +1,15 @@
-//! The state of a bulk operation as a pill and a bar, and in words what it does.
+//! What a bulk operation does, in words.
 
-use crate::{
-    components::page::filter_sentence::sentence,
-    format,
-    state::page_url::PageUrl,
-    ui::{Glyph, Pill, ProgressBar, Tone},
-};
-use leptos::prelude::*;
+use crate::{components::page::filter_sentence::sentence, format, state::page_url::PageUrl};
 use model::views::names::Names;
 use model::{
     filter::JobFilter,
-    operation::{BulkAction, BulkSubject, Operation, OperationState},
+    operation::{BulkAction, BulkSubject, Operation},
 };
 use serde_json::Value;
 
-fn style(state: OperationState) -> (Tone, Glyph, &'static str) {
-    match state {
-        OperationState::Held => (Tone::Waiting, Glyph::Clock, "Held"),
-        OperationState::Running => (Tone::Processing, Glyph::Sync, "Running"),
-        OperationState::Paused => (Tone::Paused, Glyph::Pause, "Paused"),
-        OperationState::Done => (Tone::Delivered, Glyph::Check, "Done"),
-        OperationState::Aborted => (Tone::Paused, Glyph::Ban, "Aborted"),
-        OperationState::Undone => (Tone::Paused, Glyph::Undo, "Undone"),
-    }
-}
-
-/// The state as a pill.
-#[component]
-pub fn OperationBadge(
-    /// A signal, so that a live row changes in place.
-    #[prop(into)]
-    state: Signal<OperationState>,
-) -> impl IntoView {
-    view! {
-        <Pill
-            tone=Signal::derive(move || style(state.get()).0)
-            glyph=Signal::derive(move || style(state.get()).1)
-            label=Signal::derive(move || style(state.get()).2.to_owned())
-        />
-    }
-    .into_any()
-}
-
-/// `1,240 of 3,000 · 12 skipped · about 88 s left`, under a bar.
-#[component]
-pub fn OperationProgress(
-    /// A signal, so that the bar moves in place.
-    #[prop(into)]
-    operation: Signal<Operation>,
-) -> impl IntoView {
-    let share = move || operation.with(|o| o.handled() as f64 / o.matched.max(1) as f64);
-    view! {
-        <div class="min-w-[180px]">
-            <ProgressBar
-                label="Progress"
-                share=Signal::derive(share)
-                tone=Signal::derive(move || operation.with(|o| style(o.state).0))
-            />
-            <p class="type-label text-faint tabular-nums mt-1">{move || operation.with(in_words)}</p>
-        </div>
-    }
-    .into_any()
-}
-
-fn in_words(operation: &Operation) -> String {
+/// `1,240 of 3,000 changed · 12 skipped · about 88 s left`.
+pub fn progress_in_words(operation: &Operation) -> String {
     let (changed, matched) = (format::count(operation.changed), format::count(operation.matched));
     let mut parts = vec![match operation.action {
         BulkAction::Delete if operation.finished_at.is_some() => format!("{changed} rows deleted"),
@@ -164,7 +110,7 @@ pub fn about(operation: &Operation, names: &Names) -> String {
 mod tests {
     use super::*;
     use chrono::Utc;
-    use model::id::OperationId;
+    use model::{id::OperationId, operation::OperationState};
 
     fn operation() -> Operation {
         Operation {
@@ -203,7 +149,7 @@ mod tests {
     fn it_says_what_it_does_to_which_jobs_and_how_far_it_is() {
         let running = operation();
         assert_eq!(what_it_does(&running), "Requeue 3,000 dead letters");
-        assert_eq!(in_words(&running), "1,240 of 3,000 changed · 12 skipped · about 88 s left");
+        assert_eq!(progress_in_words(&running), "1,240 of 3,000 changed · 12 skipped · about 88 s left");
         assert_eq!(
             about(&running, &Names::default()),
             "Dead letters of the kind record.updated, whose error contains “503”."
@@ -223,6 +169,6 @@ mod tests {
             ..running
         };
         assert_eq!(what_it_does(&deletion), "Delete the integration “Search”");
-        assert_eq!(in_words(&deletion), "1,240 of about 3,000 rows deleted");
+        assert_eq!(progress_in_words(&deletion), "1,240 of about 3,000 rows deleted");
     }
 }

@@ -7,6 +7,7 @@ pub(super) mod eta_words;
 pub(super) mod flow_chart;
 pub(super) mod gauge_table;
 pub mod gauge_words;
+mod health_sentence;
 pub(super) mod integration_health;
 pub(super) mod integration_link;
 pub(super) mod latency_card;

@@ -2,13 +2,12 @@
 //! the typing.
 
 use crate::{
-    components::RichText,
     state::{
         base_path,
         page_url::PageUrl,
         what_if::{Load, PARAM, answer},
     },
-    ui::{Button, TextField},
+    ui::{Button, RichText, TextField},
 };
 use leptos::prelude::*;
 

@@ -1,6 +1,6 @@
 //! The top of every page: title, one sentence that answers its question, tools on the right.
 
-use crate::components::RichText;
+use crate::ui::RichText;
 use leptos::prelude::*;
 use leptos_meta::Title;
 

@@ -5,8 +5,8 @@ mod line;
 
 use self::{filters::Filters, line::Line};
 use crate::{
-    calls::audit::list_audit_log,
-    components::{EmptyList, LiveBadge, Loaded, NewerRows, PageHead},
+    calls::audit::{AuditList, list_audit_log},
+    components::{EmptyList, LiveBadge, Loaded, NewerRows, PageHead, page_table::ConsolePage},
     format,
     state::{
         audit_filters::{cleared, is_narrowed},
@@ -14,7 +14,7 @@ use crate::{
         page_url::PageUrl,
         refresh, revision,
     },
-    ui::{Card, Glyph, Pagination, Table},
+    ui::{Glyph, ListCard, PageLinks, Table},
 };
 use leptos::prelude::*;
 use model::views::audit::AuditList;
@@ -30,7 +30,7 @@ pub fn AuditLogPage() -> impl IntoView {
     );
     view! {
         <Loaded
-            title="Audit log"
+            title=ConsolePage::AuditLog.title()
             data=list
             show=move |list, _| view! { <Content list=list url=url.get_untracked() /> }.into_any()
         />
@@ -53,18 +53,19 @@ fn Content(list: AuditList, url: PageUrl) -> impl IntoView {
             lines.iter().take_while(|line| is_first_page && Some(line.entry.id) > newest_id).count()
         })
     });
-    let older = page.next_cursor.clone().map(|cursor| settled.clone().with("cursor", cursor).to_string());
-    let newest = (!is_first_page).then(|| settled.clone().without("cursor").to_string());
     let shown = format::counted(page.items.len() as i64, "line shown", "lines shown");
+    let pages = PageLinks::by_cursor(&settled, page.next_cursor.as_deref(), shown);
     let is_empty = page.items.is_empty();
     // Filters that no index serves: none found among the lines searched so far.
-    let no_match = if is_empty && older.is_some() {
+    let no_match = if is_empty && page.next_cursor.is_some() {
         ("None found so far", "No index serves these filters: search on with the link below, or add filters.")
     } else {
         ("No line matches these filters", "Times are UTC; names must match exactly.")
     };
     let reload = settled.to_string();
     let back = reload.clone();
+    let clear = is_narrowed(&settled).then(|| cleared(&settled).to_string());
+    let filtered = settled.clone();
     let head = || {
         view! {
             <th scope="col">"When"</th>
@@ -75,32 +76,39 @@ fn Content(list: AuditList, url: PageUrl) -> impl IntoView {
         }
     };
     view! {
-        <PageHead title="Audit log" headline="Everything people and keys changed, with before and after. Lines never change; retention is in the settings.">
+        <PageHead title=ConsolePage::AuditLog.title() headline="Everything people and keys changed, with before and after. Lines never change; retention is in the settings.">
             <LiveBadge as_of=as_of />
         </PageHead>
-        <Card title="What was done" sub="newest first">
-            <Filters url=settled.clone() />
-            <NewerRows count=new href=reload />
-            {if is_empty {
+        <ListCard
+            title="What was done"
+            sub="newest first"
+            toolbar=move || {
+                view! {
+                    <Filters url=filtered />
+                    <NewerRows count=new href=reload />
+                }
+            }
+            is_empty=is_empty
+            empty=move || {
                 view! {
                     <EmptyList
-                        clear=is_narrowed(&settled).then(|| cleared(&settled).to_string())
+                        clear=clear
                         no_match=no_match
                         glyph=Glyph::List
                         nothing=("Nothing yet", "The first sign-in, key or pause is listed here.")
                     />
                 }
-                    .into_any()
-            } else {
-                let rows = page
+            }
+            pages=pages
+        >
+            <Table label="Audit log" stacks=true head=head>
+                {page
                     .items
                     .into_iter()
                     .map(|line| view! { <Line line=line labels=labels.clone() url=settled.clone() now=now back=back.clone() /> })
-                    .collect_view();
-                view! { <Table label="Audit log" stacks=true head=head>{rows}</Table> }.into_any()
-            }}
-            {(!is_empty || newest.is_some() || older.is_some()).then(|| view! { <Pagination newest=newest older=older shown=shown /> })}
-        </Card>
+                    .collect_view()}
+            </Table>
+        </ListCard>
     }
     .into_any()
 }

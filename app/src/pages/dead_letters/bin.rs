@@ -1,13 +1,13 @@
 //! The bin: purged dead letters, until they are deleted for good.
 
 use crate::{
-    calls::dead_letters::RestoreDeadLetter,
-    components::{IntegrationLink, LiveBadge, PageHead},
+    calls::dead_letters::{self, RestoreDeadLetter},
+    components::{IntegrationLink, LiveBadge, PageHead, page_table::ConsolePage},
     format,
     state::{clock, page_url::PageUrl},
     ui::{
-        Ago, Button, Card, EmptyState, Glyph, HiddenFields, Link, LinkButton, Pagination, PostForm, Remount,
-        Table, data_label,
+        Ago, Button, EmptyState, Glyph, HiddenFields, Link, LinkButton, ListCard, PageLinks, PostForm,
+        Remount, Table, data_label,
     },
 };
 use chrono::{DateTime, Utc};
@@ -24,9 +24,8 @@ pub fn Bin(bin: dead_letters::Bin, url: PageUrl, may_steer: bool) -> impl IntoVi
     let dead_letters::Bin { page, names, as_of } = bin;
     let now = clock::now_or(as_of);
     let settled = url.clone().settled();
-    let older = page.next_cursor.clone().map(|cursor| settled.clone().with("cursor", cursor).to_string());
-    let newest = url.get("cursor").map(|_| settled.clone().without("cursor").to_string());
     let shown = format::counted(page.items.len() as i64, "dead letter shown", "dead letters shown");
+    let pages = PageLinks::by_cursor(&settled, page.next_cursor.as_deref(), shown);
     let is_empty = page.items.is_empty();
     let back = settled.to_string();
     let head = move || {
@@ -49,33 +48,27 @@ pub fn Bin(bin: dead_letters::Bin, url: PageUrl, may_steer: bool) -> impl IntoVi
             })
             .collect_view()
     };
+    let empty = || {
+        view! {
+            <EmptyState
+                glyph=Glyph::Trash
+                title="The bin is empty"
+                text="Purged dead letters stay here for 24 hours."
+            >
+                <LinkButton href="/dead-letters">"Dead letters"</LinkButton>
+            </EmptyState>
+        }
+    };
     view! {
-        <PageHead title="Dead letters" headline="Purged dead letters. Each can be restored for 24 hours, then it is gone for good.">
+        <PageHead title=ConsolePage::DeadLetters.title() headline="Purged dead letters. Each can be restored for 24 hours, then it is gone for good.">
             <LiveBadge as_of=as_of />
             <LinkButton href="/dead-letters">"Back to the list"</LinkButton>
         </PageHead>
-        <Card title="The bin" sub="last purged first">
-            {if is_empty {
-                view! {
-                    <EmptyState
-                        glyph=Glyph::Trash
-                        title="The bin is empty"
-                        text="Purged dead letters stay here for 24 hours."
-                    >
-                        <LinkButton href="/dead-letters">"Dead letters"</LinkButton>
-                    </EmptyState>
-                }
-                    .into_any()
-            } else {
-                view! {
-                    <Table label="Bin" stacks=true head=head>
-                        <Remount key=as_of>{rows.clone()}</Remount>
-                    </Table>
-                }
-                    .into_any()
-            }}
-            {(!is_empty || newest.is_some()).then(|| view! { <Pagination newest=newest older=older shown=shown /> })}
-        </Card>
+        <ListCard title="The bin" sub="last purged first" is_empty=is_empty empty=empty pages=pages>
+            <Table label="Bin" stacks=true head=head>
+                <Remount key=as_of>{rows.clone()}</Remount>
+            </Table>
+        </ListCard>
     }
     .into_any()
 }

@@ -1,21 +1,26 @@
 //! Failure groups, worst first.
 
-use super::{filters, filters::Filters, group::Group, group_words, row::Row};
+use super::{
+    filters,
+    filters::Filters,
+    group::Group,
+    group_words,
+    question::{Question, retried},
+    row::Row,
+};
 use crate::{
     calls::{
-        bulk::{Bulk, preview},
-        error::CallError,
-        failures::list_failures,
+        failures::{FailureList, list_failures},
+        jobs::preview,
     },
-    components::{Confirm, EmptyList, Failure, LiveBadge, Loaded, NewerRows, PageHead},
+    components::{EmptyList, LiveBadge, Loaded, NewerRows, PageHead, page_table::ConsolePage},
     format,
     state::{clock, failure_query, page_url, page_url::PageUrl, refresh, revision},
-    ui::{Card, Glyph, HiddenFields, Pagination, Segmented, Table, Tone},
+    ui::{Glyph, ListCard, PageLinks, Segmented, Table, Tone},
 };
 use leptos::prelude::*;
 use model::views::{bulk::BulkPreview, failures::FailureList};
 use model::{
-    failure::CauseId,
     operation::{BulkAction, BulkSubject},
     rules::permission::Permission,
 };
@@ -37,7 +42,7 @@ pub fn FailuresPage() -> impl IntoView {
     );
     view! {
         <Loaded
-            title="Failures"
+            title=ConsolePage::Failures.title()
             data=page
             show=move |(list, question), reader| {
                 let may_steer = reader.is_some_and(|r| r.may(Permission::SteerJobs));
@@ -53,18 +58,6 @@ pub fn FailuresPage() -> impl IntoView {
     .into_any()
 }
 
-/// The filter of a retry of the group in the address: its jobs, of the same app and integration.
-fn retried(url: &PageUrl) -> Option<String> {
-    let group: CauseId = url.get("group")?.parse().ok()?;
-    url.get("confirm").filter(|word| *word == "requeue")?;
-    let jobs = PageUrl::parse("/jobs").with("fingerprint", group);
-    let jobs = ["app_id", "integration_id"].into_iter().fold(jobs, |jobs, name| match url.get(name) {
-        Some(value) if !value.is_empty() => jobs.with(name, value),
-        _ => jobs,
-    });
-    Some(jobs.query())
-}
-
 #[component]
 fn Content(list: FailureList, url: PageUrl, may_steer: bool) -> impl IntoView {
     let FailureList { page, open, group, choices, as_of } = list;
@@ -75,9 +68,8 @@ fn Content(list: FailureList, url: PageUrl, may_steer: bool) -> impl IntoView {
     let here = settled.clone().without("group");
     let is_first_page = settled.get("cursor").is_none();
     let is_empty = page.items.is_empty();
-    let next = page.next_cursor.clone().map(|cursor| here.clone().with("cursor", cursor).to_string());
-    let first = (!is_first_page).then(|| here.clone().without("cursor").to_string());
     let shown = format::counted(page.items.len() as i64, "group shown", "groups shown");
+    let pages = PageLinks::by_cursor(&here, page.next_cursor.as_deref(), shown).called("First", "More");
     let on_page: BTreeSet<_> = page.items.iter().map(|group| group.fingerprint).collect();
     // New groups since the page was loaded. Put where they belong, they would move others.
     let came = Memo::new(move |_| {
@@ -98,6 +90,7 @@ fn Content(list: FailureList, url: PageUrl, may_steer: bool) -> impl IntoView {
         None | Some("open") => ("No open failures", "All failures are snoozed, fixed or over."),
         _ => ("No group is in this state", "Groups without jobs stay here for 7 days."),
     };
+    let filtered = here.clone();
     let head = || {
         view! {
             <th scope="col" class="grow"><span class="block min-w-[220px]">"Cause"</span></th>
@@ -112,7 +105,7 @@ fn Content(list: FailureList, url: PageUrl, may_steer: bool) -> impl IntoView {
         }
     };
     view! {
-        <PageHead title="Failures" headline=headline>
+        <PageHead title=ConsolePage::Failures.title() headline=headline>
             <LiveBadge as_of=as_of />
         </PageHead>
         <div class="mb-3 flex">
@@ -120,10 +113,17 @@ fn Content(list: FailureList, url: PageUrl, may_steer: bool) -> impl IntoView {
         </div>
         <div class="stack">
             {group.map(|detail| view! { <Group detail=detail newer=newer here=settled now=now may_steer=may_steer /> })}
-            <Card title="By cause" sub="most jobs first">
-                <Filters url=here.clone() choices=choices />
-                <NewerRows count=Signal::derive(move || came.get()) href=here.to_string() />
-                {if is_empty {
+            <ListCard
+                title="By cause"
+                sub="most jobs first"
+                toolbar=move || {
+                    view! {
+                        <Filters url=filtered.clone() choices=choices />
+                        <NewerRows count=came href=filtered.to_string() />
+                    }
+                }
+                is_empty=is_empty
+                empty=move || {
                     view! {
                         <EmptyList
                             clear=clear
@@ -133,9 +133,11 @@ fn Content(list: FailureList, url: PageUrl, may_steer: bool) -> impl IntoView {
                             nothing=nothing
                         />
                     }
-                        .into_any()
-                } else {
-                    let rows = page
+                }
+                pages=pages
+            >
+                <Table label="Failures by cause" stacks=true head=head>
+                    {page
                         .items
                         .into_iter()
                         .map(|first| {
@@ -145,12 +147,9 @@ fn Content(list: FailureList, url: PageUrl, may_steer: bool) -> impl IntoView {
                             });
                             view! { <Row group=group here=here.clone() now=now may_steer=may_steer /> }
                         })
-                        .collect_view();
-                    view! { <Table label="Failures by cause" stacks=true head=head>{rows}</Table> }.into_any()
-                }}
-                {(!is_empty || first.is_some())
-                    .then(|| view! { <Pagination newest=first older=next shown=shown first="First" next="More" /> })}
-            </Card>
+                        .collect_view()}
+                </Table>
+            </ListCard>
         </div>
     }
     .into_any()
@@ -163,37 +162,4 @@ fn headline(open: i64) -> String {
         1 => "**1 cause** is open: fix it, then retry the group.".to_owned(),
         _ => format!("**{} causes** are open: fix one, then retry its group.", group_words::bounded(open)),
     }
-}
-
-/// The question before a group is retried, with its count at this moment.
-#[component]
-fn Question(answer: Result<BulkPreview, CallError>, url: PageUrl) -> impl IntoView {
-    let bulk = ServerAction::<Bulk>::new();
-    let run = match answer {
-        Ok(preview) => preview.run,
-        Err(error) => return view! { <Failure error=error /> }.into_any(),
-    };
-    let jobs = format::counted(run.matched, "job", "jobs");
-    let eta =
-        run.eta_seconds.map(|eta| format!(" That takes about {}.", format::eta(eta))).unwrap_or_default();
-    let close = url.clone().settled().without("confirm").to_string();
-    let hidden = HiddenFields::default()
-        .with("subject", "jobs")
-        .with("action", "requeue")
-        .with("query", retried(&url).unwrap_or_default())
-        .with("matched", run.matched.to_string())
-        .with("back", close.clone());
-    view! {
-        <Confirm
-            action=bulk
-            hidden=hidden
-            title=format!("Retry {jobs}?")
-            text=format!(
-                "Waiting jobs and dead letters get all their attempts again and are sent as their integrations' limits allow.{eta}",
-            )
-            button_text=format!("Retry {jobs}")
-            close=close
-        />
-    }
-    .into_any()
 }

@@ -5,6 +5,7 @@ mod group;
 mod group_words;
 mod list;
 mod note_form;
+mod question;
 mod row;
 
 pub use list::FailuresPage;

@@ -6,6 +6,7 @@ use crate::{
     components::{
         LiveBadge, Loaded, OperationBadge, OperationProgress, PageHead,
         deployment::operation_words::{about, what_it_does},
+        page_table::ConsolePage,
     },
     format,
     state::{
@@ -13,7 +14,7 @@ use crate::{
         page_url::{self, PageUrl},
         refresh, revision,
     },
-    ui::{Ago, Card, EmptyState, Glyph, Link, LinkButton, Pagination, Table},
+    ui::{Ago, EmptyState, Glyph, Link, LinkButton, ListCard, PageLinks, Table},
 };
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
@@ -34,7 +35,7 @@ pub fn OperationsPage() -> impl IntoView {
     );
     view! {
         <Loaded
-            title="Bulk operations"
+            title=ConsolePage::Operations.title()
             data=list
             show=move |list, reader| {
                 let may_steer = reader.is_some_and(|r| r.may(Permission::SteerJobs));
@@ -52,9 +53,8 @@ fn Content(list: OperationList, url: PageUrl, may_steer: bool) -> impl IntoView 
     let settled = url.clone().settled();
     let query = settled.query();
     let newer = refresh::every(Duration::from_secs(2), move || list_operations(query.clone()));
-    let older = page.next_cursor.clone().map(|cursor| settled.clone().with("cursor", cursor).to_string());
-    let newest = url.get("cursor").map(|_| settled.clone().without("cursor").to_string());
     let shown = format::counted(page.items.len() as i64, "operation shown", "operations shown");
+    let pages = PageLinks::by_cursor(&settled, page.next_cursor.as_deref(), shown);
     let is_empty = page.items.is_empty();
     let back = StoredValue::new(settled.to_string());
     let head = move || {
@@ -67,44 +67,38 @@ fn Content(list: OperationList, url: PageUrl, may_steer: bool) -> impl IntoView 
             {may_steer.then(|| view! { <th scope="col"><span class="sr-only">"Actions"</span></th> })}
         }
     };
+    let empty = || {
+        view! {
+            <EmptyState
+                glyph=Glyph::List
+                title="No bulk operation yet"
+                text="Filter jobs or dead letters and requeue, cancel or purge all that match. The operation is listed here with its progress and can be undone for 24 hours."
+            >
+                <LinkButton href="/dead-letters">"Dead letters"</LinkButton>
+            </EmptyState>
+        }
+    };
     view! {
-        <PageHead title="Bulk operations" headline=headline(&page.items)>
+        <PageHead title=ConsolePage::Operations.title() headline=headline(&page.items)>
             <LiveBadge as_of=as_of />
         </PageHead>
-        <Card title="All operations" sub="newest first">
-            {if is_empty {
-                view! {
-                    <EmptyState
-                        glyph=Glyph::List
-                        title="No bulk operation yet"
-                        text="Filter jobs or dead letters and requeue, cancel or purge all that match. The operation is listed here with its progress and can be undone for 24 hours."
-                    >
-                        <LinkButton href="/dead-letters">"Dead letters"</LinkButton>
-                    </EmptyState>
-                }
-                    .into_any()
-            } else {
-                view! {
-                    <Table label="Bulk operations" stacks=true head=head>
-                        {page
-                            .items
-                            .into_iter()
-                            .map(|first| {
-                                let id = first.id;
-                                let row = refresh::row(first, move || {
-                                    newer.with(|list| list.as_ref()?.page.items.iter().find(|o| o.id == id).cloned())
-                                });
-                                view! {
-                                    <Row row=row names=names.clone() now=now may_steer=may_steer back=back.get_value() />
-                                }
-                            })
-                            .collect_view()}
-                    </Table>
-                }
-                    .into_any()
-            }}
-            {(!is_empty || newest.is_some()).then(|| view! { <Pagination newest=newest older=older shown=shown /> })}
-        </Card>
+        <ListCard title="All operations" sub="newest first" is_empty=is_empty empty=empty pages=pages>
+            <Table label="Bulk operations" stacks=true head=head>
+                {page
+                    .items
+                    .into_iter()
+                    .map(|first| {
+                        let id = first.id;
+                        let row = refresh::row(first, move || {
+                            newer.with(|list| list.as_ref()?.page.items.iter().find(|o| o.id == id).cloned())
+                        });
+                        view! {
+                            <Row row=row names=names.clone() now=now may_steer=may_steer back=back.get_value() />
+                        }
+                    })
+                    .collect_view()}
+            </Table>
+        </ListCard>
     }
     .into_any()
 }

@@ -1,7 +1,10 @@
 //! Is anything wrong, where, and until when? Now, or as it was at a minute of the last day.
 
 mod busiest;
+mod deltas;
 mod headline;
+mod live_data;
+mod no_data;
 mod oldest;
 mod sparks;
 mod tiles;
@@ -13,35 +16,30 @@ pub use wall::WallPage;
 use self::{
     busiest::Busiest,
     headline::headline,
+    live_data::LiveData,
+    no_data::{NotRecorded, Unreadable},
     oldest::Oldest,
     tiles::Tiles,
-    time_travel::{Choice, TimeTravel},
+    time_travel::TimeTravel,
 };
 use crate::{
     calls::{
-        error::{CallError, ResponseStatus},
-        stats::{load_charts, load_overview},
+        error::CallError,
+        stats::{Overview, OverviewAnswer, load_overview},
     },
     components::{
         ActivityFeed, Attention, LevelsChart, LiveBadge, Loaded, PageHead, RetryPyramid, ThroughputChart,
-        ViewAlerts, WorkerTrouble, marks, window_segments,
+        ViewAlerts, WorkerTrouble, marks, page_table::ConsolePage, window_segments,
     },
     format,
     state::{
-        live,
         page_url::{self, PageUrl},
-        refresh, revision,
+        revision,
     },
-    ui::{Card, ChartCursor, EmptyState, Glyph, LinkButton, Segmented, Tone},
+    ui::{Card, ChartCursor, Glyph, LinkButton, Segmented},
 };
-use chrono::{DateTime, Utc};
 use leptos::prelude::*;
-use model::{
-    rules::permission::Permission,
-    stats::{Snapshot, Window},
-    views::overview::{Charts, LeftOut, Overview, OverviewAnswer},
-};
-use std::time::Duration;
+use model::{rules::permission::Permission, stats::Window};
 
 #[component]
 pub fn OverviewPage() -> impl IntoView {
@@ -65,7 +63,7 @@ pub fn OverviewPage() -> impl IntoView {
     );
     view! {
         <Loaded
-            title="Overview"
+            title=ConsolePage::Overview.title()
             data=first
             show=move |first, reader| {
                 let (window, here) = (asked.get_untracked().0, url.get_untracked());
@@ -85,43 +83,6 @@ pub fn OverviewPage() -> impl IntoView {
     .into_any()
 }
 
-/// What updates by itself, on pages about the present.
-#[derive(Clone, Copy)]
-struct LiveData {
-    snapshot: Signal<Snapshot>,
-    /// Only the first snapshot leaves something out; streamed ones are complete.
-    left_out: Signal<LeftOut>,
-    charts: Memo<Charts>,
-}
-
-impl LiveData {
-    /// On a page about the past nothing updates.
-    fn new((snapshot, left_out): (Snapshot, LeftOut), charts: Charts, window: Window, is_past: bool) -> Self {
-        if is_past {
-            return Self {
-                snapshot: Signal::stored(snapshot),
-                left_out: Signal::stored(left_out),
-                charts: Memo::new(move |_| charts.clone()),
-            };
-        }
-        let (first_at, live) = (snapshot.at, live::current());
-        let newer = refresh::every(Duration::from_secs(10), move || load_charts(window));
-        Self {
-            left_out: Memo::new(
-                move |_| if live.is_current_since(first_at) { LeftOut::default() } else { left_out },
-            )
-            .into(),
-            snapshot: live.or(snapshot),
-            charts: Memo::new(move |_| newer.get().unwrap_or_else(|| charts.clone())),
-        }
-    }
-
-    fn of<T: Clone + PartialEq + Send + Sync + 'static>(self, read: fn(&Charts) -> T) -> Signal<T> {
-        let charts = self.charts;
-        Memo::new(move |_| charts.with(read)).into()
-    }
-}
-
 #[component]
 fn Content(first: Overview, window: Window, here: PageUrl, may_configure: bool) -> impl IntoView {
     ChartCursor::provide();
@@ -137,7 +98,7 @@ fn Content(first: Overview, window: Window, here: PageUrl, may_configure: bool) 
     let count = Signal::derive(move || snapshot.with(|s| s.workers));
     let more = |href: &str, words: &str| (!is_past).then(|| (href.to_owned(), words.to_owned()));
     view! {
-        <PageHead title="Overview" headline=Signal::derive(move || snapshot.with(|s| headline(s, left_out.get(), is_past)))>
+        <PageHead title=ConsolePage::Overview.title() headline=Signal::derive(move || snapshot.with(|s| headline(s, left_out.get(), is_past)))>
             {(!is_past)
                 .then(|| {
                     view! {
@@ -186,58 +147,6 @@ fn Content(first: Overview, window: Window, here: PageUrl, may_configure: bool) 
             </div>
             <Busiest snapshot=snapshot left_out=left_out is_past=is_past />
         </div>
-    }
-    .into_any()
-}
-
-#[component]
-fn NotRecorded(
-    at: DateTime<Utc>,
-    nearest: Option<DateTime<Utc>>,
-    now: DateTime<Utc>,
-    here: PageUrl,
-) -> impl IntoView {
-    ResponseStatus::set(404);
-    let here = here.settled();
-    let text = match nearest {
-        _ if at > now => "That minute is in the future.",
-        _ if now - at > chrono::TimeDelta::hours(25) => "Minutes are kept for a day.",
-        Some(_) => {
-            "No process took samples then. Nothing is known about that minute, which does not mean that nothing happened."
-        }
-        None => "Nothing was recorded yet: the first minute is recorded within a minute.",
-    };
-    let nearest_link = nearest.map(|nearest| {
-        let href = here.clone().with("at", format::minute(nearest)).to_string();
-        view! { <LinkButton href=href>{format!("Nearest: {}", format::moment(nearest))}</LinkButton> }
-    });
-    let live = here.clone().without("at").to_string();
-    view! {
-        <PageHead title="Overview" headline=format!("No data for **{}**", format::moment(at)) />
-        <section class="card" aria-label="Nothing recorded">
-            <EmptyState glyph=Glyph::Clock title=format!("Nothing was recorded at {}", format::moment(at)) text=text>
-                {nearest_link}
-                <LinkButton href=live>"Now"</LinkButton>
-            </EmptyState>
-        </section>
-        <section class="card travel mt-3" aria-label="Time travel">
-            <Choice at=nearest.unwrap_or(now) now=now here=here is_past=true />
-        </section>
-    }
-    .into_any()
-}
-
-#[component]
-fn Unreadable(text: String, here: PageUrl) -> impl IntoView {
-    ResponseStatus::set(422);
-    let says = format!("“{text}” is not a time. Write it as 2026-11-22T06:13Z, in UTC.");
-    view! {
-        <PageHead title="Overview" />
-        <section class="card" aria-label="This address is not valid">
-            <EmptyState glyph=Glyph::Alert tone=Tone::Retrying title="This address is not valid" text=says>
-                <LinkButton href=here.settled().without("at").to_string()>"Now"</LinkButton>
-            </EmptyState>
-        </section>
     }
     .into_any()
 }

@@ -5,7 +5,7 @@ use crate::{
     calls::stats::load_overview,
     components::{
         ActivityFeed, Attention, LevelsChart, LiveBadge, Loaded, PageHead, RetryPyramid, ThemeSwitch,
-        ThroughputChart, WorkerTrouble, marks,
+        ThroughputChart, WorkerTrouble, marks, page_table::ConsolePage,
     },
     format,
     state::{clock, event_stream::Link, live, page_url, revision},
@@ -31,7 +31,7 @@ pub fn WallPage() -> impl IntoView {
     view! {
         <main class="wall" id="content" tabindex="-1">
             <Loaded
-                title="Wallboard"
+                title=ConsolePage::Wall.title()
                 data=first
                 show=move |first, _| match first {
                     OverviewAnswer::Shown(first) => view! { <Board first=*first window=window.get_untracked() /> }.into_any(),
@@ -56,7 +56,7 @@ fn Board(first: Overview, window: Window) -> impl IntoView {
     let count = Signal::derive(move || snapshot.with(|s| s.workers));
     let now = clock::now_or(as_of);
     view! {
-        <PageHead title="Wallboard" headline=Signal::derive(move || snapshot.with(|s| headline(s, left_out.get(), false)))>
+        <PageHead title=ConsolePage::Wall.title() headline=Signal::derive(move || snapshot.with(|s| headline(s, left_out.get(), false)))>
             <span class="type-section font-semibold tabular-nums">{move || now.get().format("%H:%M UTC").to_string()}</span>
             <LiveBadge as_of=as_of />
             <LinkButton href="/" glyph=Glyph::Grid>

@@ -2,11 +2,11 @@
 
 use super::{editor::Editor, numbers::Numbers, row::Row};
 use crate::{
-    calls::rate_limits::load_rate_limits,
-    components::{EmptyList, LiveBadge, Loaded, PageHead},
+    calls::rate_limits::{LimitList, PAGE_ROWS, load_rate_limits},
+    components::{EmptyList, LiveBadge, Loaded, PageHead, page_table::ConsolePage},
     format,
     state::{base_path, page_url, page_url::PageUrl, refresh, revision},
-    ui::{Button, Card, Glyph, LinkButton, Segment, Segmented, Table, TextField},
+    ui::{Button, Glyph, LinkButton, ListCard, PageLinks, Segment, Segmented, Table, TextField},
 };
 use leptos::prelude::*;
 use model::{
@@ -26,7 +26,7 @@ pub fn RateLimitsPage() -> impl IntoView {
     );
     view! {
         <Loaded
-            title="Rate limits"
+            title=ConsolePage::RateLimits.title()
             data=page
             show=move |list, reader| {
                 let may_edit = reader.is_some_and(|r| r.may(Permission::Configure));
@@ -81,11 +81,11 @@ fn Content(first: LimitList, url: PageUrl, may_edit: bool) -> impl IntoView {
         }
     });
     let name = url.get("name").unwrap_or_default().to_owned();
-    let page_url = move |page: usize| here.clone().with("page", page).to_string();
     let shown = rows.len();
-    let newest = (page_number > 1).then(|| page_url(page_number - 1));
-    let older = (((page_number - 1) * PAGE_ROWS + shown) as i64) < matched;
-    let older = older.then(|| page_url(page_number + 1));
+    let has_more = (((page_number - 1) * PAGE_ROWS + shown) as i64) < matched;
+    let in_words =
+        format!("{} of {} shown", format::count(shown as i64), format::counted(matched, "limit", "limits"));
+    let pages = PageLinks::numbered(&here, page_number, has_more, in_words).always_shown();
     let window_start = match window {
         LimitWindow::Hour => "an hour ago",
         LimitWindow::Day => "a day ago",
@@ -107,23 +107,20 @@ fn Content(first: LimitList, url: PageUrl, may_edit: bool) -> impl IntoView {
         }
     };
     view! {
-        <PageHead title="Rate limits" headline=headline>
+        <PageHead title=ConsolePage::RateLimits.title() headline=headline>
             <LiveBadge as_of=as_of />
             <Segmented label="Time window" segments=windows />
             <Segmented label="Display" segments=forms />
         </PageHead>
         <div class="stack">
             {edited.map(|integration| view! { <Editor integration=integration list=list url=url.clone() back=back.get_value() /> })}
-            <Card title="Use of each limit" sub="largest backlog first" aside=legend>
-                <form method="get" action=base_path::current().join("/rate-limits") class="filters" role="search" aria-label="Filter">
-                    <input type="hidden" name="window" value=window.as_str() />
-                    <TextField name="name" label="Name" kind="search" placeholder="integration, app or shared key" value=name grow=true />
-                    <div class="fit flex gap-2">
-                        <Button glyph=Glyph::Search>"Filter"</Button>
-                        <LinkButton href="/rate-limits">"Clear"</LinkButton>
-                    </div>
-                </form>
-                {if shown == 0 {
+            <ListCard
+                title="Use of each limit"
+                sub="largest backlog first"
+                aside=legend
+                toolbar=move || view! { <Filter window=window name=name /> }
+                is_empty=shown == 0
+                empty=move || {
                     view! {
                         <EmptyList
                             clear=is_filtered.then(|| "/rate-limits".to_owned())
@@ -132,8 +129,10 @@ fn Content(first: LimitList, url: PageUrl, may_edit: bool) -> impl IntoView {
                             nothing=("No rate limits", "Integrations send as fast as their concurrency allows. Give one a limit on its page, or with PATCH /api/v1/integrations/{id}.")
                         />
                     }
-                        .into_any()
-                } else if as_numbers {
+                }
+                pages=pages
+            >
+                {if as_numbers {
                     view! { <Numbers list=list /> }.into_any()
                 } else {
                     view! {
@@ -152,15 +151,23 @@ fn Content(first: LimitList, url: PageUrl, may_edit: bool) -> impl IntoView {
                     }
                         .into_any()
                 }}
-                <nav class="flex flex-wrap items-center gap-2 px-4 py-2.5 border-t border-line type-label text-faint" aria-label="Pages">
-                    <span class="mr-auto tabular-nums">
-                        {format!("{} of {} shown", format::count(shown as i64), format::counted(matched, "limit", "limits"))}
-                    </span>
-                    {newest.map(|href| view! { <LinkButton href=href glyph=Glyph::ChevronLeft>"Previous"</LinkButton> })}
-                    {older.map(|href| view! { <LinkButton href=href>"More"</LinkButton> })}
-                </nav>
-            </Card>
+            </ListCard>
         </div>
+    }
+    .into_any()
+}
+
+#[component]
+fn Filter(window: LimitWindow, name: String) -> impl IntoView {
+    view! {
+        <form method="get" action=base_path::current().join("/rate-limits") class="filters" role="search" aria-label="Filter">
+            <input type="hidden" name="window" value=window.as_str() />
+            <TextField name="name" label="Name" kind="search" placeholder="integration, app or shared key" value=name grow=true />
+            <div class="fit flex gap-2">
+                <Button glyph=Glyph::Search>"Filter"</Button>
+                <LinkButton href="/rate-limits">"Clear"</LinkButton>
+            </div>
+        </form>
     }
     .into_any()
 }

@@ -1,10 +1,10 @@
 //! An app: the health of each of its integrations, and its newest failures.
 
 use crate::{
-    components::{HealthBadge, HealthText, RichText},
+    components::{HealthBadge, HealthText},
     format,
     state::clock,
-    ui::{Ago, Card, Fact, Facts, Link},
+    ui::{Ago, Card, Fact, Facts, Link, RichText},
 };
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;

@@ -7,11 +7,11 @@ use super::{
     timeline::Timeline,
 };
 use crate::{
-    calls::trail::load_trail,
-    components::{LiveBadge, Loaded, PageHead},
+    calls::trail::{TrailPage, load_trail},
+    components::{LiveBadge, Loaded, PageHead, page_table::ConsolePage},
     format,
     state::{page_url, page_url::PageUrl, refresh, revision},
-    ui::{Card, EmptyState, Glyph, Pagination, Tone},
+    ui::{Card, EmptyState, Glyph, PageLinks, Pagination, Tone},
 };
 use leptos::prelude::*;
 use model::{trail::Trail, views::trail::TrailPage};
@@ -27,7 +27,7 @@ pub fn RecordsPage() -> impl IntoView {
     );
     view! {
         <Loaded
-            title="Records"
+            title=ConsolePage::Records.title()
             data=page
             show=move |page, _| view! { <Content page=page url=url.get_untracked().settled() /> }.into_any()
         />
@@ -48,7 +48,7 @@ fn Content(page: TrailPage, url: PageUrl) -> impl IntoView {
     let asked_at = url.clone();
     let readings = trail.as_ref().map(|trail| trail.readings.clone()).unwrap_or_default();
     view! {
-        <PageHead title="Records" headline=headline>
+        <PageHead title=ConsolePage::Records.title() headline=headline>
             <LiveBadge as_of=as_of />
         </PageHead>
         <div class="stack">
@@ -98,10 +98,9 @@ fn Found(trail: Trail, page: TrailPage, url: PageUrl, text: String) -> impl Into
             })
             .unwrap_or_else(|| first.get())
     });
-    let older = next_cursor.map(|cursor| url.clone().with("cursor", cursor).to_string());
-    let newest = url.get("cursor").map(|_| url.clone().without("cursor").to_string());
     let shown = format::counted(items.len() as i64, "job shown", "jobs shown");
-    let has_jobs = !items.is_empty() || newest.is_some();
+    let pages = PageLinks::by_cursor(&url, next_cursor.as_deref(), shown);
+    let has_jobs = !items.is_empty() || url.get("cursor").is_some();
     view! {
         {apps.into_iter().map(|app| view! { <AppCard app=app names=names.clone() as_of=as_of /> }).collect_view()}
         {move || {
@@ -127,7 +126,7 @@ fn Found(trail: Trail, page: TrailPage, url: PageUrl, text: String) -> impl Into
                 view! {
                     <Card title="Timeline" sub="newest first, all integrations">
                         <Timeline items=items fresh=fresh names=names.clone() asked=text as_of=as_of />
-                        <Pagination newest=newest older=older shown=shown />
+                        <Pagination pages=pages />
                     </Card>
                 }
             })}

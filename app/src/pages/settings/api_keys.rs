@@ -7,8 +7,8 @@ use crate::{
     format,
     state::{clock, page_url::PageUrl},
     ui::{
-        Ago, ButtonKind, Card, CopyButton, EmptyState, Glyph, HiddenFields, LastTime, LinkButton, Pagination,
-        Pill, Table, Tone,
+        Ago, ButtonKind, Card, CopyButton, EmptyState, Glyph, HiddenFields, LastTime, LinkButton, ListCard,
+        PageLinks, Pill, Table, Tone,
     },
 };
 use chrono::{DateTime, Utc};
@@ -27,9 +27,8 @@ pub fn ApiKeys(
     let KeyList { page, apps, has_more_apps, as_of } = list;
     let now = clock::now_or(as_of);
     let here = part("api-keys", &url);
-    let older = page.next_cursor.clone().map(|cursor| here.clone().with("cursor", cursor).to_string());
-    let newest = url.get("cursor").map(|_| here.clone().without("cursor").to_string());
     let shown = format::counted(page.items.len() as i64, "key shown", "keys shown");
+    let pages = PageLinks::by_cursor(&here, page.next_cursor.as_deref(), shown).always_shown();
     let back = here.to_string();
     let asked = url.get("revoke").and_then(|id| id.parse::<ApiKeyId>().ok());
     let question =
@@ -61,7 +60,7 @@ pub fn ApiKeys(
         .collect_view();
     view! {
         {new_key.map(|key| view! { <NewKey key=key /> })}
-        <Card
+        <ListCard
             title="API keys"
             sub="newest first"
             aside=move || {
@@ -76,8 +75,8 @@ pub fn ApiKeys(
                         }
                     })
             }
-        >
-            {if is_empty {
+            is_empty=is_empty
+            empty=|| {
                 view! {
                     <EmptyState
                         glyph=Glyph::Plug
@@ -85,12 +84,13 @@ pub fn ApiKeys(
                         text="Programs send events and read the API with a key. A producer's key belongs to one app."
                     />
                 }
-                    .into_any()
-            } else {
-                view! { <Table label="API keys" stacks=true head=head>{rows}</Table> }.into_any()
-            }}
-            <Pagination newest=newest older=older shown=shown />
-        </Card>
+            }
+            pages=pages
+        >
+            <Table label="API keys" stacks=true head=head>
+                {rows}
+            </Table>
+        </ListCard>
         {is_new.then(|| view! { <NewKeyForm url=url.clone() back=back.clone() apps=apps has_more_apps=has_more_apps /> })}
         {question.map(|key| view! { <RevokeQuestion key=key back=back.clone() /> })}
     }

@@ -9,7 +9,7 @@ mod users;
 use self::{api_keys::ApiKeys, retention::RetentionView, users::Users};
 use crate::{
     calls::settings::{Settings, load_settings},
-    components::{Loaded, PageHead},
+    components::{Loaded, PageHead, page_table::ConsolePage},
     state::{page_url, page_url::PageUrl, revision},
     ui::{Segment, Segmented},
 };
@@ -31,7 +31,7 @@ pub fn SettingsPage() -> impl IntoView {
     let kept_key = RwSignal::new(None::<String>);
     view! {
         <Loaded
-            title="Settings"
+            title=ConsolePage::Settings.title()
             data=settings
             show=move |mut settings, reader| {
                 if let Settings::ApiKeys(_, new_key) = &mut settings {
@@ -64,7 +64,7 @@ fn Content(settings: Settings, url: PageUrl, may_change: bool) -> impl IntoView 
         })
         .collect();
     view! {
-        <PageHead title="Settings" headline=headline>
+        <PageHead title=ConsolePage::Settings.title() headline=headline>
             ""
         </PageHead>
         <div class="mb-3 flex">

@@ -9,7 +9,7 @@ use crate::{
     components::Confirm,
     format,
     state::{clock, page_url::PageUrl},
-    ui::{ButtonKind, Card, Glyph, HiddenFields, LastTime, LinkButton, Pagination, Pill, Table, Tone},
+    ui::{ButtonKind, Glyph, HiddenFields, LastTime, LinkButton, ListCard, PageLinks, Pill, Table, Tone},
 };
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
@@ -21,9 +21,8 @@ pub fn Users(list: UserList, url: PageUrl, may_change: bool) -> impl IntoView {
     let UserList { page, chosen, own_email, as_of } = list;
     let now = clock::now_or(as_of);
     let here = part("users", &url);
-    let older = page.next_cursor.clone().map(|cursor| here.clone().with("cursor", cursor).to_string());
-    let newest = url.get("cursor").map(|_| here.clone().without("cursor").to_string());
     let shown = format::counted(page.items.len() as i64, "user shown", "users shown");
+    let pages = PageLinks::by_cursor(&here, page.next_cursor.as_deref(), shown).always_shown();
     let back = here.to_string();
     let question = url.get("delete").and_then(|_| chosen.clone()).filter(|_| may_change);
     let edited = url.get("edit").and(chosen).filter(|_| may_change);
@@ -48,7 +47,7 @@ pub fn Users(list: UserList, url: PageUrl, may_change: bool) -> impl IntoView {
         })
         .collect_view();
     view! {
-        <Card
+        <ListCard
             title="Users"
             sub="operators do everything, support reads, requeues and cancels, auditors read"
             aside=move || {
@@ -63,12 +62,15 @@ pub fn Users(list: UserList, url: PageUrl, may_change: bool) -> impl IntoView {
                         }
                     })
             }
+            // Never: its reader is in it.
+            is_empty=false
+            empty=|| ()
+            pages=pages
         >
             <Table label="Users" stacks=true head=head>
                 {rows}
             </Table>
-            <Pagination newest=newest older=older shown=shown />
-        </Card>
+        </ListCard>
         {is_new.then(|| view! { <NewUserForm url=url.clone() back=back.clone() /> })}
         {edited.map(|user| view! { <EditUser user=user url=url.clone() back=back.clone() here=here.clone() /> })}
         {question.map(|user| view! { <DeleteQuestion user=user back=back.clone() /> })}

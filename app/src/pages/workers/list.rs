@@ -2,8 +2,8 @@
 
 use super::{question::Question, row::Row, services::Services, verdict};
 use crate::{
-    calls::workers::load_workers,
-    components::{LiveBadge, Loaded, PageHead},
+    calls::workers::{self, load_workers},
+    components::{LiveBadge, Loaded, PageHead, page_table::ConsolePage},
     state::{page_url, page_url::PageUrl, refresh, revision},
     ui::{Card, EmptyState, Glyph, Notice, Table, Tone},
 };
@@ -19,7 +19,7 @@ pub fn WorkersPage() -> impl IntoView {
     let page = Resource::new_blocking(move || (asked.get(), revision.get()), |_| load_workers());
     view! {
         <Loaded
-            title="Workers"
+            title=ConsolePage::Workers.title()
             data=page
             show=move |page, reader| {
                 let may_drain = reader.is_some_and(|r| r.may(Permission::Configure));
@@ -53,7 +53,7 @@ fn Content(first: workers::WorkersPage, url: Memo<PageUrl>, may_drain: bool) -> 
         }
     };
     view! {
-        <PageHead title="Workers" headline=headline>
+        <PageHead title=ConsolePage::Workers.title() headline=headline>
             <LiveBadge as_of=as_of />
         </PageHead>
         <For

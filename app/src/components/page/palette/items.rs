@@ -1,6 +1,10 @@
 //! What the palette offers: pages and actions for a role, and search results.
 
-use crate::{calls::session::Session, ui::Glyph};
+use crate::{
+    calls::{find::SearchResults, session::Session},
+    components::page_table::ConsolePage,
+    ui::Glyph,
+};
 use model::{
     found::{Found, FoundKind},
     id::IntegrationId,
@@ -33,38 +37,61 @@ impl Item {
     }
 }
 
-/// Pages and actions; the fourth field is a word they are found by as well.
-const PLACES: &[(Permission, Glyph, &str, &str, &str)] = &[
-    (Permission::OpenConsole, Glyph::Grid, "Overview", "page", "/"),
-    (Permission::OpenConsole, Glyph::Monitor, "Wallboard", "page", "/wall"),
-    (Permission::OpenConsole, Glyph::Plug, "Integrations", "page", "/integrations"),
-    (Permission::ReadDeployment, Glyph::Gauge, "Rate limits", "page", "/rate-limits"),
-    (Permission::ReadDeployment, Glyph::Monitor, "Workers", "page", "/workers"),
-    (Permission::OpenConsole, Glyph::List, "Jobs", "page", "/jobs"),
-    (Permission::OpenConsole, Glyph::List, "Jobs to be retried", "jobs", "/jobs?status=to_be_retried"),
-    (Permission::OpenConsole, Glyph::List, "Jobs being processed", "jobs", "/jobs?status=processing"),
-    (Permission::OpenConsole, Glyph::Search, "Records", "page", "/records"),
-    (Permission::OpenConsole, Glyph::Alert, "Failures", "page", "/failures"),
-    (Permission::OpenConsole, Glyph::Skull, "Dead letters", "page", "/dead-letters"),
-    (Permission::OpenConsole, Glyph::Sync, "Re-syncs", "page", "/resyncs"),
-    (Permission::OpenConsole, Glyph::Switch, "Bulk operations", "page", "/operations"),
-    (Permission::ReadDeployment, Glyph::Book, "Audit log", "page", "/audit-log"),
-    (Permission::ReadDeployment, Glyph::Sliders, "Settings: users", "page", "/settings?show=users"),
-    (Permission::ReadDeployment, Glyph::Sliders, "Settings: API keys", "page", "/settings?show=api-keys"),
-    (Permission::ReadDeployment, Glyph::Sliders, "Settings: retention", "page", "/settings?show=retention"),
-    (Permission::ManageAccess, Glyph::Sliders, "Add a user", "action", "/settings?show=users&new=user"),
-    (
+/// Where the palette leads without a search.
+#[derive(Clone, Copy)]
+struct Place {
+    permission: Permission,
+    glyph: Glyph,
+    title: &'static str,
+    /// It is found by this word as well.
+    hint: &'static str,
+    path: &'static str,
+}
+
+impl Place {
+    const fn page(page: ConsolePage) -> Self {
+        Self::on(page, page.title(), "page", page.path())
+    }
+
+    /// A part of a page, or its list with a filter.
+    const fn on(page: ConsolePage, title: &'static str, hint: &'static str, path: &'static str) -> Self {
+        Self { permission: page.permission(), glyph: page.glyph(), title, hint, path }
+    }
+
+    const fn action(permission: Permission, glyph: Glyph, title: &'static str, path: &'static str) -> Self {
+        Self { permission, glyph, title, hint: "action", path }
+    }
+}
+
+const PLACES: &[Place] = &[
+    Place::page(ConsolePage::Overview),
+    Place::page(ConsolePage::Wall),
+    Place::page(ConsolePage::Integrations),
+    Place::page(ConsolePage::RateLimits),
+    Place::page(ConsolePage::Workers),
+    Place::page(ConsolePage::Jobs),
+    Place::on(ConsolePage::Jobs, "Jobs to be retried", "jobs", "/jobs?status=to_be_retried"),
+    Place::on(ConsolePage::Jobs, "Jobs being processed", "jobs", "/jobs?status=processing"),
+    Place::page(ConsolePage::Records),
+    Place::page(ConsolePage::Failures),
+    Place::page(ConsolePage::DeadLetters),
+    Place::page(ConsolePage::Resyncs),
+    Place::page(ConsolePage::Operations),
+    Place::page(ConsolePage::AuditLog),
+    Place::on(ConsolePage::Settings, "Settings: users", "page", "/settings?show=users"),
+    Place::on(ConsolePage::Settings, "Settings: API keys", "page", "/settings?show=api-keys"),
+    Place::on(ConsolePage::Settings, "Settings: retention", "page", "/settings?show=retention"),
+    Place::action(Permission::ManageAccess, Glyph::Sliders, "Add a user", "/settings?show=users&new=user"),
+    Place::action(
         Permission::ManageAccess,
         Glyph::Sliders,
         "Create an API key",
-        "action",
         "/settings?show=api-keys&new=key",
     ),
-    (
+    Place::action(
         Permission::SteerJobs,
         Glyph::Undo,
         "Requeue all dead letters",
-        "action",
         "/dead-letters?confirm=requeue",
     ),
 ];
@@ -74,12 +101,12 @@ pub fn pages(session: &Session, text: &str) -> Vec<Item> {
     let words = text.to_lowercase();
     PLACES
         .iter()
-        .filter(|(needed, ..)| session.may(*needed))
-        .filter(|(_, _, title, hint, _)| {
-            let own = format!("{title} {hint}").to_lowercase();
+        .filter(|place| session.may(place.permission))
+        .filter(|place| {
+            let own = format!("{} {}", place.title, place.hint).to_lowercase();
             words.split_whitespace().all(|word| own.contains(word))
         })
-        .map(|(_, glyph, title, hint, path)| Item::go(*glyph, *title, *hint, *path))
+        .map(|place| Item::go(place.glyph, place.title, place.hint, place.path))
         .collect()
 }
 

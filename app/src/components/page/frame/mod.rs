@@ -1,0 +1,74 @@
+//! The frame of every page: navigation, who is signed in, theme, and the outcome of the last form.
+
+mod foot;
+mod navigation;
+
+use self::{foot::Foot, navigation::Navigation};
+use crate::{
+    calls::stats::{NavCounts, load_nav_counts},
+    components::{FlashBar, KeyHelp, Logo, Palette, Reader},
+    format,
+    state::{clock, freeze, live, revision},
+    ui::{Glyph, Link, Notice, Tone},
+};
+use leptos::prelude::*;
+use leptos_router::components::Outlet;
+
+#[component]
+pub fn Frame() -> impl IntoView {
+    let reader = Reader::current();
+    provide_context(reader);
+    let first = Resource::new_blocking(|| (), |()| load_nav_counts());
+    freeze::provide();
+    revision::provide();
+    let live = live::provide();
+    clock::provide();
+    view! {
+        // `external`, so that the browser moves the focus: the router would only change the address.
+        <a class="skip" href="#content" rel="external">
+            "Skip to content"
+        </a>
+        <div class="shell">
+            <nav class="side" aria-label="Main">
+                <Link href="/" class="brand">
+                    <Logo />
+                    "Headgate"
+                </Link>
+                <Suspense fallback=|| ()>
+                    {move || Suspend::new(async move {
+                        reader.get().await.ok().map(|session| view! { <Palette session=session /> })
+                    })}
+                </Suspense>
+                <Suspense fallback=|| ()>
+                    {move || Suspend::new(async move {
+                        let first = first.await.unwrap_or_default();
+                        let session = reader.get().await.ok();
+                        let counts = Memo::new(move |_| {
+                            live.snapshot().with(|live| live.as_ref().map_or(first, NavCounts::from))
+                        });
+                        view! { <Navigation counts=counts session=session /> }
+                    })}
+                </Suspense>
+                <Suspense fallback=|| ()>
+                    {move || Suspend::new(async move {
+                        reader.get().await.ok().map(|session| view! { <Foot session=session /> })
+                    })}
+                </Suspense>
+            </nav>
+            <main class="main" id="content" tabindex="-1">
+                <FlashBar />
+                <Suspense fallback=|| ()>
+                    {move || Suspend::new(async move {
+                        reader.get().await.ok().and_then(|session| session.lists_behind).map(|seconds| {
+                            let text = format!("Lists are {} behind: so is the replica they are read from.", format::eta(seconds));
+                            view! { <Notice tone=Tone::Retrying glyph=Glyph::Clock text=text /> }
+                        })
+                    })}
+                </Suspense>
+                <Outlet />
+            </main>
+            <KeyHelp />
+        </div>
+    }
+    .into_any()
+}

@@ -1,0 +1,194 @@
+//! All integrations: filtered, sorted and grouped by the address, one page at a time, live in place.
+
+mod columns;
+mod filter;
+
+use self::{columns::columns, filter::Filter};
+use super::{
+    bulk::{BulkActions, Question},
+    groups::Groups,
+    row::Row,
+};
+use crate::{
+    calls::integration_list::{IntegrationList, PAGE_ROWS, ask_integrations, list_integrations},
+    components::{EmptyList, LiveBadge, Loaded, PageHead, page_table::ConsolePage},
+    format,
+    state::{
+        integration_query::{IntegrationQuery, Only},
+        live,
+        page_url::{self, PageUrl},
+        refresh, revision,
+    },
+    ui::{Glyph, Link, ListCard, PageLinks, Remount, Segment, Segmented, Table},
+};
+use leptos::prelude::*;
+use model::{integration_bulk::IntegrationBulkAction, rules::permission::Permission};
+use std::time::Duration;
+
+#[component]
+pub fn IntegrationsPage() -> impl IntoView {
+    let url = page_url::current();
+    let revision = revision::current();
+    let page = Resource::new_blocking(
+        move || {
+            let url = url.get();
+            let action = url.get("confirm").and_then(|word| word.parse::<IntegrationBulkAction>().ok());
+            (action, url.query(), revision.get())
+        },
+        |(action, query, _)| async move {
+            let question = match action {
+                Some(action) => Some((action, ask_integrations(query.clone()).await)),
+                None => None,
+            };
+            // Behind a question about selected rows is the list they were selected in.
+            let behind = PageUrl::parse(&format!("/integrations?{query}"));
+            let list = behind.get("back").map_or(query, |back| PageUrl::parse_back(back).query());
+            list_integrations(list).await.map(|list| (list, question))
+        },
+    );
+    view! {
+        <Loaded
+            title=ConsolePage::Integrations.title()
+            data=page
+            show=move |(list, question), reader| {
+                let may_steer = reader.is_some_and(|r| r.may(Permission::Configure));
+                let asked = url.get_untracked();
+                let here = asked.get("back").map_or_else(|| asked.clone(), PageUrl::parse_back).settled();
+                view! {
+                    <Content first=list here=here may_steer=may_steer />
+                    {question.map(|(action, answer)| view! { <Question action=action answer=answer url=asked /> })}
+                }
+                    .into_any()
+            }
+        />
+    }
+    .into_any()
+}
+
+#[component]
+fn Content(first: IntegrationList, here: PageUrl, may_steer: bool) -> impl IntoView {
+    let as_of = first.as_of;
+    let revision = revision::current();
+    let query = IntegrationQuery::of(&here);
+    let asked = here.query();
+    let newer = refresh::every(Duration::from_secs(10), move || list_integrations(asked.clone()));
+    let (rows, groups) = (first.rows.clone(), first.groups.clone());
+    let (matched, total) = (first.matched, first.total);
+    let apps = first.apps.clone();
+    let (shown, of) = match query.group {
+        Some(_) => (groups.len() as i64, first.groups_total),
+        None => (rows.len() as i64, matched),
+    };
+    let headline = format!(
+        "**{}** of **{}**",
+        format::counted(total, "integration", "integrations"),
+        format::counted(first.apps_total, "app", "apps")
+    );
+    let list = Memo::new(move |_| newer.get().unwrap_or_else(|| first.clone()));
+    let live = live::current().snapshot();
+    let segments = {
+        let (here, only) = (here.clone().without("page"), query.only);
+        Signal::derive(move || {
+            list.with(|list| {
+                Only::ALL
+                    .into_iter()
+                    .zip(&list.counts)
+                    .map(|(choice, count)| Segment {
+                        href: here.clone().with("only", choice.word().0).to_string(),
+                        label: choice.word().1.to_owned(),
+                        count: Some(format::count(*count)),
+                        is_current: choice == only,
+                    })
+                    .collect::<Vec<_>>()
+            })
+        })
+    };
+    // New matches are shown on request, so that nothing moves under the cursor.
+    let reload = here.to_string();
+    let arrived = Signal::derive(move || list.with(|list| list.matched) - matched);
+    let has_more = ((query.page - 1) * PAGE_ROWS) as i64 + shown < of;
+    let unit = match query.group {
+        Some(_) => format::counted(of, "group", "groups"),
+        None => format::counted(of, "integration", "integrations"),
+    };
+    let pages =
+        PageLinks::numbered(&here, query.page, has_more, format!("{} of {unit} shown", format::count(shown)));
+    let sub = if query.group.is_some() { "most attention first" } else { "each column sorts" };
+    let is_empty = shown == 0;
+    let clear = query.narrows().then(|| "/integrations".to_owned());
+    let filtered = here.clone();
+    let is_grouped = query.group.is_some();
+    let content = if is_grouped {
+        view! { <Groups groups=groups here=here.clone() /> }.into_any()
+    } else {
+        let head = {
+            let (query, here) = (query.clone(), here.clone());
+            move || columns(&query, &here, may_steer)
+        };
+        let rows = move || {
+            rows.iter()
+                .cloned()
+                .map(|first| {
+                    let id = first.gauge.integration_id;
+                    let row = refresh::row(first, move || {
+                        list.with(|list| list.rows.iter().find(|row| row.gauge.integration_id == id).cloned())
+                    });
+                    view! { <Row row=row live=live may_select=may_steer /> }
+                })
+                .collect_view()
+        };
+        view! {
+            <Table label="Integrations" stacks=true head=head>
+                <Remount key=as_of>{rows.clone()}</Remount>
+            </Table>
+        }
+        .into_any()
+    };
+    view! {
+        <PageHead title=ConsolePage::Integrations.title() headline=headline>
+            <LiveBadge as_of=as_of />
+            <Segmented label="Which integrations" segments=segments />
+        </PageHead>
+        <ListCard
+            title="All by state"
+            sub=sub
+            toolbar=move || {
+                view! {
+                    <Filter query=query here=filtered apps=apps />
+                    {move || {
+                        let n = arrived.get();
+                        (n > 0)
+                            .then(|| {
+                                view! {
+                                    // The address does not change, so the link alone would load nothing.
+                                    <p class="px-4 pb-2" on:click=move |_| revision.next()>
+                                        <Link href=reload.clone() keep_scroll=true class="link">
+                                            {format!("{} more {}: show", format::count(n), if n == 1 { "matches" } else { "match" })}
+                                        </Link>
+                                    </p>
+                                }
+                            })
+                    }}
+                }
+            }
+            is_empty=is_empty
+            empty=move || {
+                view! {
+                    <EmptyList
+                        clear=clear
+                        no_match=("None matches these filters", "Integrations exist, but not with this name, app, type and state.")
+                        glyph=Glyph::Plug
+                        nothing=("No integrations yet", "Create one with POST /api/v1/integrations: where changes go, how fast, and how they are signed.")
+                    />
+                }
+            }
+            actions=move || {
+                (may_steer && !is_grouped).then(|| view! { <BulkActions here=here matched=matched /> })
+            }
+            pages=pages
+        >
+            {content}
+        </ListCard>
+    }
+    .into_any()
+}

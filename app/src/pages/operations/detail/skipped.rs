@@ -1,0 +1,37 @@
+//! What it skipped, by reason.
+
+use crate::{
+    format,
+    ui::{Card, Table},
+};
+use leptos::prelude::*;
+use model::operation::Operation;
+
+#[component]
+pub fn Skipped(operation: Operation) -> impl IntoView {
+    let head = || {
+        view! {
+            <th scope="col" class="grow">"Why"</th>
+            <th scope="col" class="n">"How many"</th>
+        }
+    };
+    view! {
+        <Card title="Skipped" sub="not changed">
+            <Table label="Skipped" head=head>
+                {operation
+                    .skipped_reasons
+                    .into_iter()
+                    .map(|skipped| {
+                        view! {
+                            <tr>
+                                <td class="grow">{format::capitalised(skipped.reason.words())}</td>
+                                <td class="n">{format::count(skipped.count)}</td>
+                            </tr>
+                        }
+                    })
+                    .collect_view()}
+            </Table>
+        </Card>
+    }
+    .into_any()
+}
