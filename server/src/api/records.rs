@@ -77,7 +77,7 @@ async fn get_trail(
             let is_one = |reading: &TrailReading| {
                 before.readings.contains(reading) || trail.readings.contains(reading)
             };
-            trail.readings = TrailReading::ALL.into_iter().filter(is_one).collect();
+            trail.readings = TrailReading::ALL.iter().copied().filter(is_one).collect();
         }
         *whole = Some(trail);
         Ok::<_, DeliveryError>(part)

@@ -204,7 +204,7 @@ fn Filter(query: IntegrationQuery, here: PageUrl, apps: Vec<(model::id::AppId, S
         .chain(apps.iter().map(|(id, name)| SelectOption::new(id.to_string(), name.clone())))
         .collect();
     let kinds: Vec<_> = std::iter::once(SelectOption::new("", "All types"))
-        .chain(IntegrationType::ALL.map(|kind| SelectOption::new(kind.as_str(), kind.as_str())))
+        .chain(IntegrationType::ALL.iter().map(|kind| SelectOption::new(kind.as_str(), kind.as_str())))
         .collect();
     let groups = vec![
         SelectOption::new("", "None"),
