@@ -1,6 +1,6 @@
 # Doors to `cargo xtask`, where each step is a file: crates/xtask/src.
 
-.PHONY: help run test check build bench audit fmt prepare
+.PHONY: help run dev test check build bench audit fmt prepare
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-9s %s\n", $$1, $$2}' Makefile
@@ -8,10 +8,13 @@ help: ## this list
 run: ## build everything and start the demo: prints its address and a sign-in link
 	@cargo xtask run
 
+dev: ## the demo, built again after each change of a source; its pages reload
+	@cargo xtask dev
+
 test: ## everything CI checks, from scratch; ends with a summary
 	@cargo xtask test
 
-check: ## the fast inner loop: format, class names, clippy
+check: ## the fast inner loop: format, class names, unused dependencies, clippy
 	@cargo xtask check
 
 build: ## the one release binary, console inside: target/release/headgate

@@ -1,13 +1,26 @@
 //! Who makes a request, with which role, for which app.
 
-use crate::id::{ApiKeyId, AppId, UserId};
+use crate::{
+    id::{ApiKeyId, AppId, UserId},
+    integration::UnknownName,
+};
 use serde::{Deserialize, Serialize};
 
 /// What a user or a key may do: see [`crate::rules::permission`].
 #[derive(
-    Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, strum::EnumString, strum::IntoStaticStr,
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    Serialize,
+    Deserialize,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantArray,
 )]
-#[strum(serialize_all = "snake_case", parse_err_ty = UnknownRole, parse_err_fn = UnknownRole::of)]
+#[strum(serialize_all = "snake_case", parse_err_ty = UnknownName, parse_err_fn = UnknownName::of)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum Role {
@@ -27,8 +40,7 @@ pub enum Role {
 
 impl Role {
     /// All, in the order a form offers them.
-    pub const ALL: [Self; 6] =
-        [Self::Operator, Self::Support, Self::Auditor, Self::Producer, Self::Worker, Self::Portal];
+    pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
 
     /// As it is written on the wire and in the database.
     #[must_use]
@@ -40,17 +52,6 @@ impl Role {
 impl std::fmt::Display for Role {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.as_str())
-    }
-}
-
-/// A role that does not exist.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("role must be operator, support, auditor, producer, worker or portal")]
-pub struct UnknownRole;
-
-impl UnknownRole {
-    pub(crate) const fn of(_: &str) -> Self {
-        Self
     }
 }
 

@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn keys_of_one_app_need_its_id_and_keys_of_all_apps_must_not_have_one() {
-        for role in Role::ALL {
+        for &role in Role::ALL {
             for app_id in [None, Some(AppId::generate())] {
                 let key = NewApiKey { name: "k".into(), role, app_id, expires_in_seconds: None };
                 let fits = match role {

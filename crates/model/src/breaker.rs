@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
     Deserialize,
     strum::EnumString,
     strum::IntoStaticStr,
+    strum::VariantArray,
 )]
 #[strum(serialize_all = "snake_case", parse_err_ty = UnknownName, parse_err_fn = UnknownName::of)]
 #[serde(rename_all = "snake_case")]
@@ -39,7 +40,7 @@ pub enum BreakerState {
 
 impl BreakerState {
     /// All.
-    pub const ALL: [Self; 4] = [Self::Closed, Self::Open, Self::HalfOpen, Self::Ramping];
+    pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
 
     /// As it is written on the wire and in the database.
     #[must_use]
@@ -168,7 +169,7 @@ mod tests {
 
     #[test]
     fn states_read_as_they_are_written() {
-        for state in BreakerState::ALL {
+        for &state in BreakerState::ALL {
             assert_eq!(state.as_str().parse(), Ok(state));
             assert_eq!(serde_json::to_value(state).unwrap(), state.as_str());
         }

@@ -70,7 +70,17 @@ impl<'de> Deserialize<'de> for CauseId {
 
 /// State of a failure group.
 #[derive(
-    Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, strum::EnumString, strum::IntoStaticStr,
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    Serialize,
+    Deserialize,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantArray,
 )]
 #[strum(serialize_all = "snake_case", parse_err_ty = crate::integration::UnknownName, parse_err_fn = crate::integration::UnknownName::of)]
 #[serde(rename_all = "snake_case")]
@@ -88,7 +98,7 @@ pub enum FailureState {
 
 impl FailureState {
     /// All, in the order a filter offers them.
-    pub const ALL: [Self; 4] = [Self::Open, Self::Snoozed, Self::Fixed, Self::Over];
+    pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
 
     /// As it is written on the wire.
     #[must_use]

@@ -24,7 +24,17 @@ mod tests;
 
 /// Protocol of an integration.
 #[derive(
-    Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, strum::EnumString, strum::IntoStaticStr,
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    Serialize,
+    Deserialize,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantArray,
 )]
 #[strum(serialize_all = "snake_case", parse_err_ty = UnknownName, parse_err_fn = UnknownName::of)]
 #[serde(rename_all = "snake_case")]
@@ -48,7 +58,7 @@ impl Revised for Integration {
 
 impl IntegrationType {
     /// All, in the order a form offers them.
-    pub const ALL: [Self; 4] = [Self::Webhook, Self::Rest, Self::Bundle, Self::External];
+    pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
 
     /// As it is written on the wire and in the database.
     #[must_use]
@@ -65,7 +75,17 @@ impl IntegrationType {
 
 /// Whether an integration's jobs run.
 #[derive(
-    Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, strum::EnumString, strum::IntoStaticStr,
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    Serialize,
+    Deserialize,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantArray,
 )]
 #[strum(serialize_all = "snake_case", parse_err_ty = UnknownName, parse_err_fn = UnknownName::of)]
 #[serde(rename_all = "snake_case")]
@@ -81,7 +101,7 @@ pub enum IntegrationState {
 
 impl IntegrationState {
     /// All.
-    pub const ALL: [Self; 3] = [Self::Active, Self::Paused, Self::Disabled];
+    pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
 
     /// As it is written on the wire and in the database.
     #[must_use]

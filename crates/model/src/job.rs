@@ -4,7 +4,7 @@ use crate::{
     attempt::Attempt,
     id::{AppId, BatchId, IntegrationId, JobId},
     integration::KEY,
-    integration::{IntegrationType, is_key},
+    integration::{IntegrationType, UnknownName, is_key},
     json, limits, moment,
     problem::Faults,
     record::EventType,
@@ -17,9 +17,19 @@ use serde_json::Value;
 
 /// State of a job. Each change is one transaction.
 #[derive(
-    Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, strum::EnumString, strum::IntoStaticStr,
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    Serialize,
+    Deserialize,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantArray,
 )]
-#[strum(serialize_all = "snake_case", parse_err_ty = UnknownStatus, parse_err_fn = UnknownStatus::of)]
+#[strum(serialize_all = "snake_case", parse_err_ty = UnknownName, parse_err_fn = UnknownName::of)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum JobStatus {
@@ -41,15 +51,7 @@ pub enum JobStatus {
 
 impl JobStatus {
     /// All, in the order of a job's life.
-    pub const ALL: [Self; 7] = [
-        Self::Pending,
-        Self::Processing,
-        Self::ToBeRetried,
-        Self::Retrying,
-        Self::Completed,
-        Self::Failed,
-        Self::Cancelled,
-    ];
+    pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
 
     /// As it is written on the wire.
     #[must_use]
@@ -88,17 +90,6 @@ impl JobStatus {
     #[must_use]
     pub fn is_live(self) -> bool {
         matches!(self, Self::Pending | Self::Processing | Self::ToBeRetried | Self::Retrying)
-    }
-}
-
-/// A status that does not exist.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("must be pending, processing, to_be_retried, retrying, completed, failed or cancelled")]
-pub struct UnknownStatus;
-
-impl UnknownStatus {
-    pub(crate) const fn of(_: &str) -> Self {
-        Self
     }
 }
 

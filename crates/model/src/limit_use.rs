@@ -5,7 +5,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 /// The period that is shown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, strum::VariantArray)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum LimitWindow {
     /// 60 minutes in steps of a minute.
@@ -19,7 +19,7 @@ pub enum LimitWindow {
 
 impl LimitWindow {
     /// All, in the order a form offers them.
-    pub const ALL: [Self; 2] = [Self::Hour, Self::Day];
+    pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
 
     /// As it is written in URLs.
     #[must_use]
@@ -52,7 +52,11 @@ impl LimitWindow {
 impl std::str::FromStr for LimitWindow {
     type Err = crate::integration::UnknownName;
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Self::ALL.into_iter().find(|window| window.as_str() == text).ok_or(crate::integration::UnknownName)
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|window| window.as_str() == text)
+            .ok_or(crate::integration::UnknownName)
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::{
     id::{AppId, IntegrationId, JobId},
     integration::KEY,
-    integration::is_key,
+    integration::{UnknownName, is_key},
     job::JobStatus,
     json, moment,
     problem::Faults,
@@ -124,7 +124,7 @@ pub struct SentFilter {
 }
 
 /// What happened to a record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, strum::VariantArray)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum EventType {
     /// It is new; if it exists already, attributes are merged.
@@ -155,16 +155,7 @@ pub enum EventType {
 
 impl EventType {
     /// All.
-    pub const ALL: [Self; 8] = [
-        Self::Created,
-        Self::Updated,
-        Self::Replaced,
-        Self::Deleted,
-        Self::AttributeUpdate,
-        Self::AttributeDeltaUpdate,
-        Self::MetadataUpdate,
-        Self::MetadataSingleUpdate,
-    ];
+    pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
 
     /// As it is written on the wire; also the `job_type` of its job.
     #[must_use]
@@ -195,19 +186,11 @@ impl EventType {
 }
 
 impl std::str::FromStr for EventType {
-    type Err = UnknownEventType;
-    fn from_str(text: &str) -> Result<Self, UnknownEventType> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == text).ok_or(UnknownEventType)
+    type Err = UnknownName;
+    fn from_str(text: &str) -> Result<Self, UnknownName> {
+        Self::ALL.iter().copied().find(|kind| kind.as_str() == text).ok_or(UnknownName)
     }
 }
-
-/// A type of event that does not exist.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "must be record.created, record.updated, record.replaced, record.deleted, attribute.update, \
-     attribute.delta_update, metadata.update or metadata.single_update"
-)]
-pub struct UnknownEventType;
 
 /// One change of one record, as `POST /events` takes it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// What is deleted automatically after a configurable time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::VariantArray)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum Retained {
@@ -25,14 +25,7 @@ pub enum Retained {
 
 impl Retained {
     /// All, in the order in which they are shown.
-    pub const ALL: [Self; 6] = [
-        Self::FinishedJobs,
-        Self::DeletedRecords,
-        Self::Resyncs,
-        Self::Operations,
-        Self::AuditLog,
-        Self::EventIds,
-    ];
+    pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
 
     /// The setting that says how long.
     #[must_use]
@@ -102,7 +95,7 @@ impl Retentions {
 
 impl Default for Retentions {
     fn default() -> Self {
-        Self(Retained::ALL.map(Retained::default_duration))
+        Self(std::array::from_fn(|index| Retained::ALL[index].default_duration()))
     }
 }
 
@@ -112,11 +105,11 @@ mod tests {
 
     #[test]
     fn each_has_its_own_index() {
-        for (index, what) in Retained::ALL.into_iter().enumerate() {
+        for (index, &what) in Retained::ALL.iter().enumerate() {
             assert_eq!(what as usize, index);
             let changed = Retentions::default().with(what, Duration::from_secs(1));
             let differs = |other: &Retained| changed.of(*other) != other.default_duration();
-            assert_eq!(Retained::ALL.into_iter().filter(differs).collect::<Vec<_>>(), [what]);
+            assert_eq!(Retained::ALL.iter().copied().filter(differs).collect::<Vec<_>>(), [what]);
         }
     }
 }

@@ -222,7 +222,7 @@ pub struct IntegrationGauge {
 }
 
 /// The period of a chart.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, strum::VariantArray)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum Window {
     /// 15 minutes in steps of 10 seconds.
@@ -245,7 +245,7 @@ pub enum Window {
 
 impl Window {
     /// All, in the order a form offers them.
-    pub const ALL: [Self; 5] = [Self::Quarter, Self::Hour, Self::SixHours, Self::Day, Self::Week];
+    pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
 
     /// As it is written in URLs.
     #[must_use]
@@ -293,7 +293,7 @@ impl Window {
 impl std::str::FromStr for Window {
     type Err = crate::integration::UnknownName;
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Self::ALL.into_iter().find(|w| w.as_str() == text).ok_or(crate::integration::UnknownName)
+        Self::ALL.iter().copied().find(|w| w.as_str() == text).ok_or(crate::integration::UnknownName)
     }
 }
 

@@ -4,6 +4,7 @@ use crate::{
     app::App,
     dead_letter::DeadLetter,
     id::{AppId, IntegrationId},
+    integration::UnknownName,
     job::Job,
     record::RecordWithSync,
     stats::{IntegrationGauge, Snapshot},
@@ -12,9 +13,19 @@ use serde::{Deserialize, Serialize};
 
 /// What a search text can mean. Matches are exact; names also match by their beginning.
 #[derive(
-    Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, strum::EnumString, strum::IntoStaticStr,
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    Serialize,
+    Deserialize,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantArray,
 )]
-#[strum(serialize_all = "snake_case", parse_err_ty = UnknownReading, parse_err_fn = UnknownReading::of)]
+#[strum(serialize_all = "snake_case", parse_err_ty = UnknownName, parse_err_fn = UnknownName::of)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum TrailReading {
@@ -32,23 +43,12 @@ pub enum TrailReading {
 
 impl TrailReading {
     /// All, in the order in which they are shown.
-    pub const ALL: [Self; 5] = [Self::Record, Self::Job, Self::Correlation, Self::Deduplication, Self::App];
+    pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
 
     /// As it is written on the wire.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         self.into()
-    }
-}
-
-/// A reading that does not exist.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("must be record, job, correlation, deduplication or app")]
-pub struct UnknownReading;
-
-impl UnknownReading {
-    pub(crate) const fn of(_: &str) -> Self {
-        Self
     }
 }
 

@@ -1,12 +1,13 @@
 //! Static checks.
 
-use crate::{css, process, progress, workspace};
+use crate::{css, dependencies, process, progress, workspace};
 use anyhow::Result;
 
 /// `make check`: the fast checks that an editor does not make.
 pub(crate) fn run() -> Result<()> {
     progress::step("format", format)?;
     css::check()?;
+    dependencies::check()?;
     progress::step("clippy", clippy)?;
     progress::step("clippy (wasm)", clippy_wasm)
 }

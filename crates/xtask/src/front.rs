@@ -1,6 +1,11 @@
 //! Builds what browsers load into `target/site`: the console as wasm, its style sheet and the files of `public/`.
 
-use crate::{compress, css, process, progress, split, workspace};
+pub(crate) use crate::split::unsplit::announce_build;
+use crate::{
+    compress, css, process, progress,
+    split::{self, unsplit},
+    workspace,
+};
 use anyhow::{Context, Result, anyhow};
 use std::{
     fs,
@@ -15,13 +20,23 @@ pub(crate) enum Mode {
     Dev,
     /// Small, with compressed forms of each file.
     Release,
+    /// As `Dev`, but in one part: for `make dev`, whose pages reload when [`announce_build`] is called. Cargo shows only faults.
+    Watch,
 }
 
 impl Mode {
     fn profile(self) -> &'static str {
         match self {
-            Self::Dev => "wasm-dev",
+            Self::Dev | Self::Watch => "wasm-dev",
             Self::Release => "wasm-release",
+        }
+    }
+
+    /// What `target/site` notes about its last build.
+    fn stamp(self) -> &'static str {
+        match self {
+            Self::Watch => "wasm-dev, one part",
+            Self::Dev | Self::Release => self.profile(),
         }
     }
 }
@@ -31,11 +46,24 @@ pub(crate) fn build(mode: Mode) -> Result<()> {
     css::build()?;
     progress::step("public files", copy_public)?;
     let wasm = progress::step("wasm", || compile(mode))?;
-    progress::step("wasm-bindgen", || bind(&wasm, mode))?;
+    progress::step("wasm-bindgen", || {
+        if !bind(&wasm, mode)? {
+            progress::note("fresh");
+        }
+        Ok(())
+    })?;
     match mode {
-        Mode::Dev => compress::remove_compressed(&workspace::site_dir()),
+        Mode::Dev | Mode::Watch => compress::remove_compressed(&workspace::site_dir()),
         Mode::Release => progress::step("compress", || compress::compress(&workspace::pkg_dir())),
     }
+}
+
+/// Builds what is not fresh, as `build(Mode::Watch)`, and shows only faults.
+pub(crate) fn rebuild() -> Result<()> {
+    css::write()?;
+    copy_public()?;
+    bind(&compile(Mode::Watch)?, Mode::Watch)?;
+    Ok(())
 }
 
 /// Builds it while `work` runs: it has a target directory of its own, and uses one core most of the time.
@@ -50,6 +78,7 @@ pub(crate) fn build_during(mode: Mode, work: impl FnOnce() -> Result<()>) -> Res
 
 fn compile(mode: Mode) -> Result<PathBuf> {
     let target_dir = workspace::front_target_dir();
+    let quiet: &[&str] = if mode == Mode::Watch { &["--quiet"] } else { &[] };
     process::run(
         process::cargo()
             .args(["rustc", "--locked", "-p", "app", "--lib", "--target", "wasm32-unknown-unknown"])
@@ -57,6 +86,7 @@ fn compile(mode: Mode) -> Result<PathBuf> {
             .args(["--crate-type", "cdylib"])
             .arg("--target-dir")
             .arg(&target_dir)
+            .args(quiet)
             // Relocations, which the split needs.
             .args(["--", "-C", "link-arg=--emit-relocs"]),
     )?;
@@ -64,24 +94,26 @@ fn compile(mode: Mode) -> Result<PathBuf> {
 }
 
 /// Runs wasm-bindgen as a library: its version is in our lock file and can never differ from the app's.
-/// The page loads `headgate.js` and `headgate_bg.wasm`, so these names stay.
-fn bind(wasm: &Path, mode: Mode) -> Result<()> {
+/// The page loads `headgate.js` and `headgate_bg.wasm`, so these names stay. False when they are fresh.
+fn bind(wasm: &Path, mode: Mode) -> Result<bool> {
     let out = workspace::pkg_dir();
     let stamp = workspace::front_target_dir().join("bound-as");
     let bound = out.join("headgate_bg.wasm");
-    let is_fresh = fs::read_to_string(&stamp).is_ok_and(|profile| profile == mode.profile())
+    let is_fresh = fs::read_to_string(&stamp).is_ok_and(|stamp| stamp == mode.stamp())
         && matches!((modified(&bound), modified(wasm)), (Some(bound), Some(wasm)) if bound > wasm);
     if is_fresh {
-        progress::note("fresh");
-        return Ok(());
+        return Ok(false);
     }
     fs::create_dir_all(&out)?;
-    let main = split::split(wasm).context("splitting the wasm")?;
+    let main = match mode {
+        Mode::Watch => wasm.to_path_buf(),
+        Mode::Dev | Mode::Release => split::split(wasm).context("splitting the wasm")?,
+    };
     Bindgen::new()
         .input_path(main)
         .web(true)?
         .typescript(false)
-        .debug(mode == Mode::Dev)
+        .debug(mode != Mode::Release)
         .keep_debug(false)
         .remove_name_section(mode == Mode::Release)
         .remove_producers_section(true)
@@ -90,8 +122,11 @@ fn bind(wasm: &Path, mode: Mode) -> Result<()> {
         .out_name("headgate")
         .generate(&out)
         .context("wasm-bindgen")?;
-    fs::write(stamp, mode.profile())?;
-    Ok(())
+    if mode == Mode::Watch {
+        unsplit::link()?;
+    }
+    fs::write(stamp, mode.stamp())?;
+    Ok(true)
 }
 
 fn modified(file: &Path) -> Option<std::time::SystemTime> {

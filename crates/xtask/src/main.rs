@@ -9,6 +9,8 @@ mod build;
 mod check;
 mod compress;
 mod css;
+mod dependencies;
+mod dev;
 mod front;
 mod prepare;
 mod process;
@@ -27,8 +29,9 @@ const USAGE: &str = "\
 cargo xtask <step>
 
   run [-- ARGS]        build everything and start `headgate demo ARGS`
+  dev [-- ARGS]        the demo, built again after each change of a source
   test                 everything CI checks, from scratch; ends with a summary
-  check                the fast inner loop: format, classes, clippy
+  check                the fast inner loop: format, classes, dependencies, clippy
   build                the release binary with the console inside: target/release/headgate
   prepare [--check]    write .sqlx (what compile-time checked SQL needs without a database), or fail when it is stale
   bench [-- ARGS]      what the engine costs, compared with bare Postgres: a table, and target/bench.json (about 20 minutes; -- --quick: one)
@@ -57,6 +60,7 @@ fn dispatch(arguments: &[String]) -> Result<ExitCode> {
     let rest: Vec<&str> = rest.iter().map(String::as_str).filter(|argument| *argument != "--").collect();
     match (step, rest.as_slice()) {
         ("run", arguments) => run::run(arguments)?,
+        ("dev", arguments) => dev::run(arguments)?,
         ("test", []) => return test::run(),
         ("check", []) => check::run()?,
         ("build", []) => build::run()?,

@@ -20,5 +20,12 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
 
 /// Builds the program for `run` and the browser tests, with the features of its own tests, so that nothing is compiled twice.
 pub(crate) fn build_server() -> Result<()> {
-    process::run(process::cargo().args(["build", "--locked", "-p", "server", "--features", "queue/testing"]))
+    process::run(&mut server_build())
+}
+
+/// The command that does it.
+pub(crate) fn server_build() -> Command {
+    let mut command = process::cargo();
+    command.args(["build", "--locked", "-p", "server", "--features", "queue/testing"]);
+    command
 }

@@ -24,6 +24,11 @@ pub(crate) fn front_target_dir() -> PathBuf {
     target_dir().join("front")
 }
 
+/// The data of `make dev`, which stays from one start to the next.
+pub(crate) fn dev_data_dir() -> PathBuf {
+    target_dir().join("dev-data")
+}
+
 /// The site that the server reads from disk (debug) or embeds (release). Always below the root, because `server` expects it there.
 pub(crate) fn site_dir() -> PathBuf {
     root().join("target/site")

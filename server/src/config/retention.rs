@@ -34,7 +34,7 @@ fn minimum(what: Retained) -> Duration {
 }
 
 pub(super) fn read(sources: &Sources) -> Result<Retentions, ConfigError> {
-    Retained::ALL.into_iter().zip(KEYS).try_fold(Retentions::default(), |kept, (what, key)| {
+    Retained::ALL.iter().zip(KEYS).try_fold(Retentions::default(), |kept, (&what, key)| {
         Ok(kept.with(what, sources.duration(key, minimum(what)..=MAXIMUM)?))
     })
 }

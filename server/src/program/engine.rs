@@ -194,9 +194,9 @@ mod tests {
             recovery_interval: seconds(18),
             shutdown_grace: seconds(19),
             retentions: Retained::ALL
-                .into_iter()
+                .iter()
                 .zip(20..)
-                .fold(Retentions::default(), |kept, (what, days)| kept.with(what, seconds(days * 86_400))),
+                .fold(Retentions::default(), |kept, (&what, days)| kept.with(what, seconds(days * 86_400))),
             ..EngineConfig::default()
         };
         assert_eq!(config(&settings), expected);

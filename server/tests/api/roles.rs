@@ -75,7 +75,7 @@ async fn each_role_may_call_exactly_its_operations(pool: PgPool) {
     let server = Server::start(pool).await;
     let app = an_app(&server.operator(), "Own").await;
     let mut clients = vec![(None, server.anonymous())];
-    for role in Role::ALL {
+    for &role in Role::ALL {
         let app = matches!(role, Producer | Portal | Worker).then_some(app.as_str());
         clients.push((Some(role), server.key(role, app).await));
     }

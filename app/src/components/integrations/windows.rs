@@ -11,7 +11,8 @@ use model::stats::Window;
 /// The choice as links to the present page with another window.
 pub fn window_segments(here: &PageUrl, current: Window) -> Vec<Segment> {
     Window::ALL
-        .into_iter()
+        .iter()
+        .copied()
         .map(|choice| Segment {
             href: here.clone().settled().with("window", choice.as_str()).to_string(),
             label: words(choice).to_owned(),
@@ -78,7 +79,7 @@ mod tests {
 
     #[test]
     fn steps_and_times_are_written_as_people_say_them() {
-        let steps: Vec<_> = Window::ALL.into_iter().map(|window| step(window.step_seconds())).collect();
+        let steps: Vec<_> = Window::ALL.iter().copied().map(|window| step(window.step_seconds())).collect();
         assert_eq!(steps, ["10 seconds", "minute", "5 minutes", "15 minutes", "2 hours"]);
         let at: DateTime<Utc> = "2026-11-20T14:00:10Z".parse().expect("a time");
         for (seconds, length, want) in [(10, 1, "14:00:10"), (60, 24, "14:00"), (7_200, 168, "Fri 14:00")] {

@@ -50,8 +50,8 @@ mod tests {
 
     #[test]
     fn no_two_states_look_the_same() {
-        for (at, one) in JobStatus::ALL.into_iter().enumerate() {
-            for other in JobStatus::ALL.into_iter().skip(at + 1) {
+        for (at, one) in JobStatus::ALL.iter().copied().enumerate() {
+            for other in JobStatus::ALL.iter().copied().skip(at + 1) {
                 assert_ne!(JobStateStyle::of(one), JobStateStyle::of(other));
             }
         }

@@ -20,7 +20,8 @@ pub fn states(url: &PageUrl, open: String) -> Vec<Segment> {
         is_current: current == value,
     };
     let mut segments: Vec<_> = FailureState::ALL
-        .into_iter()
+        .iter()
+        .copied()
         .map(|state| {
             let label = match state {
                 FailureState::Open => "Open",

@@ -50,7 +50,8 @@ fn Content(first: LimitList, url: PageUrl, may_edit: bool) -> impl IntoView {
     let is_filtered = url.get("name").is_some();
     let as_numbers = url.get("as") == Some("numbers");
     let windows: Vec<_> = LimitWindow::ALL
-        .into_iter()
+        .iter()
+        .copied()
         .map(|choice| Segment {
             href: here.clone().with("window", choice.as_str()).to_string(),
             label: match choice {

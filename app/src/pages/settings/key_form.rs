@@ -23,7 +23,7 @@ pub fn NewKeyForm(
     let create = ServerAction::<CreateApiKey>::new();
     let draft = Draft::of(&url);
     let role = draft.value("role").unwrap_or_else(|| Role::Producer.as_str().to_owned());
-    let roles = Role::ALL.into_iter().map(|role| SelectOption::new(role.as_str(), says(role))).collect();
+    let roles = Role::ALL.iter().map(|&role| SelectOption::new(role.as_str(), says(role))).collect();
     let mut apps: Vec<_> =
         apps.into_iter().map(|(id, name)| SelectOption::new(id.to_string(), name)).collect();
     apps.sort_by(|a, b| a.label.cmp(&b.label));

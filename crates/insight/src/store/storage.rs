@@ -45,15 +45,15 @@ pub async fn retention(pool: &PgPool, retentions: Retentions) -> Result<Retentio
     }
     let mut kept: Vec<_> = kinds.into_values().collect();
     kept.sort_by_key(|kept| std::cmp::Reverse(kept.bytes));
-    let rules = Retained::ALL.map(|what| RetentionRule {
+    let rule = |&what: &Retained| RetentionRule {
         what,
         setting: what.setting().to_owned(),
         seconds: seconds(retentions.of(what)),
         default_seconds: seconds(what.default_duration()),
-    });
+    };
     Ok(Retention {
         retention_seconds: seconds(retentions.of(Retained::FinishedJobs)),
-        rules: rules.into(),
+        rules: Retained::ALL.iter().map(rule).collect(),
         database_bytes,
         kept,
     })

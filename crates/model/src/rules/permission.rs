@@ -3,7 +3,7 @@
 use crate::actor::Role;
 
 /// What an actor may be allowed to do. For an actor bound to an app, only for that app.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::VariantArray)]
 pub enum Permission {
     /// See apps, integrations, jobs, records, dead letters, re-syncs, gauges.
     Read,
@@ -35,21 +35,7 @@ pub enum Permission {
 
 impl Permission {
     /// All.
-    pub const ALL: [Self; 13] = [
-        Self::Read,
-        Self::ReadJobs,
-        Self::ReadDeployment,
-        Self::Configure,
-        Self::ReadUnmasked,
-        Self::SteerJobs,
-        Self::SaveViews,
-        Self::Purge,
-        Self::Resync,
-        Self::Produce,
-        Self::Work,
-        Self::ManageAccess,
-        Self::OpenConsole,
-    ];
+    pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
 }
 
 /// Whether the role allows it.
@@ -75,7 +61,7 @@ mod tests {
 
     #[test]
     fn only_operators_configure_purge_and_manage_access() {
-        for role in Role::ALL {
+        for &role in Role::ALL {
             for permission in [Permission::Configure, Permission::Purge, Permission::ManageAccess] {
                 assert_eq!(is_allowed(role, permission), role == Role::Operator, "{role} {permission:?}");
             }
@@ -84,7 +70,7 @@ mod tests {
 
     #[test]
     fn only_operators_and_producers_see_secrets() {
-        for role in Role::ALL {
+        for &role in Role::ALL {
             let may = matches!(role, Role::Operator | Role::Producer);
             assert_eq!(is_allowed(role, Permission::ReadUnmasked), may, "{role}");
         }
@@ -92,7 +78,7 @@ mod tests {
 
     #[test]
     fn an_auditor_changes_nothing() {
-        for permission in Permission::ALL {
+        for &permission in Permission::ALL {
             let reads = matches!(
                 permission,
                 Permission::Read

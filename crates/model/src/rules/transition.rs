@@ -55,7 +55,7 @@ mod tests {
             (Cancelled, vec![Pending]),
         ];
         for (from, targets) in allowed {
-            for to in JobStatus::ALL {
+            for &to in JobStatus::ALL {
                 assert_eq!(is_allowed(from, to), targets.contains(&to), "{from:?} to {to:?}");
             }
         }

@@ -6,7 +6,17 @@ use std::time::Duration;
 
 /// Why a job failed.
 #[derive(
-    Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, strum::EnumString, strum::IntoStaticStr,
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    Serialize,
+    Deserialize,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantArray,
 )]
 #[strum(serialize_all = "snake_case", parse_err_ty = crate::integration::UnknownName, parse_err_fn = crate::integration::UnknownName::of)]
 #[serde(rename_all = "snake_case")]
@@ -28,14 +38,7 @@ pub enum ErrorKind {
 
 impl ErrorKind {
     /// All.
-    pub const ALL: [Self; 6] = [
-        Self::Retryable,
-        Self::NotRetryable,
-        Self::RetriesExceeded,
-        Self::Timeout,
-        Self::WorkerLost,
-        Self::Expired,
-    ];
+    pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
 
     /// As it is written on the wire and in the database.
     #[must_use]

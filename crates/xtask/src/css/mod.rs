@@ -18,16 +18,22 @@ struct Source {
 /// Checks the class names, then writes `target/site/pkg/headgate.css`.
 pub(crate) fn build() -> Result<()> {
     progress::step("css", || {
-        let (sources, base) = load()?;
-        let config = generate::config()?;
-        lint::check(&sources, &base, &config)?;
-        let css = generate::style_sheet(&sources, &base, &config);
-        let out = workspace::pkg_dir();
-        fs::create_dir_all(&out)?;
-        fs::write(out.join("headgate.css"), &css)?;
-        progress::note(&format!("{} bytes from {} source files", css.len(), sources.len()));
+        let (css, sources) = write()?;
+        progress::note(&format!("{css} bytes from {sources} source files"));
         Ok(())
     })
+}
+
+/// As [`build`], without progress lines; returns the bytes of the style sheet and the number of source files.
+pub(crate) fn write() -> Result<(usize, usize)> {
+    let (sources, base) = load()?;
+    let config = generate::config()?;
+    lint::check(&sources, &base, &config)?;
+    let css = generate::style_sheet(&sources, &base, &config);
+    let out = workspace::pkg_dir();
+    fs::create_dir_all(&out)?;
+    fs::write(out.join("headgate.css"), &css)?;
+    Ok((css.len(), sources.len()))
 }
 
 /// Only checks the class names.

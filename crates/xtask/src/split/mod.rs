@@ -6,6 +6,7 @@
 
 mod packs;
 mod strip;
+pub(crate) mod unsplit;
 
 use crate::workspace;
 use anyhow::{Context, Result, anyhow};
@@ -33,9 +34,8 @@ pub(crate) fn split(wasm: &Path) -> Result<PathBuf> {
     let pkg = workspace::pkg_dir();
     let input = fs::read(wasm)?;
     let folder = format!("{FOLDER}/{}", name_of(&input));
-    if pkg.join(FOLDER).exists() {
-        fs::remove_dir_all(pkg.join(FOLDER))?;
-    }
+    remove(&pkg)?;
+    unsplit::remove()?;
     let out = pkg.join(&folder);
     fs::create_dir_all(&out)?;
     let loader = format!("{folder}/load.js");
@@ -55,6 +55,17 @@ pub(crate) fn split(wasm: &Path) -> Result<PathBuf> {
         .collect();
     fs::write(pkg.join(MANIFEST), serde_json::to_vec(&json!({ "loader": loader, "pages": pages }))?)?;
     Ok(main)
+}
+
+/// Removes the parts and the manifest of an earlier build.
+fn remove(pkg: &Path) -> Result<()> {
+    if pkg.join(FOLDER).exists() {
+        fs::remove_dir_all(pkg.join(FOLDER))?;
+    }
+    if pkg.join(MANIFEST).exists() {
+        fs::remove_file(pkg.join(MANIFEST))?;
+    }
+    Ok(())
 }
 
 /// The file of the main part, and the parts that each page needs.

@@ -1,4 +1,6 @@
-//! Counts tests from the output of test runners.
+//! Counts tests from the output of test runners, and adds up what they took.
+
+use super::durations::{self, Durations};
 
 /// Numbers of tests by their result, and the names of those that failed.
 #[derive(Debug, Default, PartialEq)]
@@ -9,6 +11,10 @@ pub(super) struct Counts {
     pub(super) failures: Vec<String>,
     /// Whether the cause of the last failure is still to come.
     pub(super) is_unexplained: bool,
+    /// What each test program or file of journeys took.
+    pub(super) took: Durations,
+    /// The test program that runs.
+    pub(super) program: Option<String>,
 }
 
 impl Counts {
@@ -18,8 +24,17 @@ impl Counts {
             // ok. 3 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.01s
             let numbers = result.split_once(". ").map_or(result, |(_, numbers)| numbers);
             for part in numbers.split("; ") {
-                self.add(part);
+                match (part.strip_prefix("finished in ").and_then(durations::parse), &self.program) {
+                    (Some(took), Some(program)) => self.took.add(program, took),
+                    _ => self.add(part),
+                }
             }
+        } else if let Some(program) =
+            line.trim_start().strip_prefix("Running ").and_then(durations::test_program)
+        {
+            self.program = Some(program);
+        } else if let Some(krate) = line.trim_start().strip_prefix("Doc-tests ") {
+            self.program = Some(krate.to_owned());
         } else if let Some(name) =
             line.strip_prefix("test ").and_then(|rest| rest.strip_suffix(" ... FAILED"))
         {
@@ -31,6 +46,9 @@ impl Counts {
     /// end has the numbers: `  12 passed (1.2m)`.
     pub(super) fn read_playwright(&mut self, line: &str) {
         let Some(line_text) = line.strip_prefix("  ") else { return };
+        if let Some((file, took)) = durations::journey(line_text) {
+            self.took.add(file, took);
+        }
         if let Some((_, name)) =
             line_text.split_once(") [").filter(|(number, _)| number.parse::<u32>().is_ok())
         {
@@ -65,7 +83,7 @@ impl Counts {
 
 #[cfg(test)]
 mod tests {
-    use super::Counts;
+    use super::{Counts, Durations};
 
     #[test]
     fn results_of_several_test_binaries_add_up() {
@@ -80,6 +98,23 @@ mod tests {
         }
         let failures = vec!["the_other".to_owned()];
         assert_eq!(counts, Counts { passed: 7, failed: 1, skipped: 2, failures, ..Counts::default() });
+    }
+
+    #[test]
+    fn what_each_test_program_took_is_kept() {
+        let mut counts = Counts::default();
+        for line in [
+            "     Running unittests src/lib.rs (target/debug/deps/queue-0a1b)",
+            "test result: ok. 4 passed; 0 failed; 0 ignored; 0 measured; 9 filtered out; finished in 1.00s",
+            "     Running tests/it/main.rs (target/debug/deps/it-0a1b)",
+            "test result: ok. 3 passed; 0 failed; 2 ignored; 0 measured; 0 filtered out; finished in 61.25s",
+            "   Doc-tests queue",
+            "test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.50s",
+        ] {
+            counts.read_cargo(line);
+        }
+        let took: Vec<_> = counts.took.iter().map(|(name, took)| (name, took.as_secs_f64())).collect();
+        assert_eq!(took, [("0a1b it", 61.25), ("queue", 1.5)]);
     }
 
     #[test]
@@ -117,6 +152,8 @@ mod tests {
             "[hydrated] › tests/jobs.spec.ts:77:1 › a job that waits tells why: Error: expect(locator).toContainText(expected) failed"
                 .to_owned(),
         ];
-        assert_eq!(counts, Counts { failed: 1, failures, ..Counts::default() });
+        let mut took = Durations::default();
+        took.add("jobs.spec.ts", std::time::Duration::from_millis(12_300));
+        assert_eq!(counts, Counts { failed: 1, failures, took, ..Counts::default() });
     }
 }

@@ -1,12 +1,13 @@
 //! `make test`: everything, from scratch. A failed step does not stop steps that do not depend on it, so that one run
-//! shows all faults; the last lines are the summary.
+//! shows all faults; the last lines are the ten slowest parts and the summary.
 
 mod browser;
 mod counts;
+mod durations;
 mod rust;
 mod summary;
 
-use crate::{check, css, front, prepare, progress, run, services::Services, setup};
+use crate::{check, css, dependencies, front, prepare, progress, run, services::Services, setup};
 use anyhow::{Result, anyhow};
 use rust::Part;
 use std::{convert::Infallible, process::ExitCode, sync::mpsc, thread};
@@ -17,6 +18,7 @@ pub(crate) fn run() -> Result<ExitCode> {
     summary.record("setup", || setup::run(setup::Purpose::Test));
     summary.record("format", || progress::step("format", check::format));
     summary.record("class names", css::check);
+    summary.record("unused dependencies", dependencies::check);
     thread::scope(|scope| {
         // In parallel: it has a target directory of its own, and uses one core most of the time.
         let browsers_half = scope.spawn(browsers_half);

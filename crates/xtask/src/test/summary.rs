@@ -4,9 +4,13 @@ use super::counts::Counts;
 use crate::progress;
 use anyhow::{Error, Result};
 use std::{
+    cmp::Reverse,
     fmt,
     time::{Duration, Instant},
 };
+
+/// How many of the slowest parts are listed.
+const SLOWEST: usize = 10;
 
 #[derive(Default)]
 pub(super) struct Summary {
@@ -65,6 +69,22 @@ impl Summary {
         self.rows.iter().all(|row| matches!(row.outcome, Outcome::Ok))
     }
 
+    /// The steps, and in place of a step that runs tests its programs or files of journeys, the slowest first.
+    fn slowest(&self) -> Vec<(String, Duration)> {
+        let mut parts = Vec::new();
+        for row in &self.rows {
+            let before = parts.len();
+            let pieces = row.counts.iter().flat_map(|counts| counts.took.iter());
+            parts.extend(pieces.map(|(name, took)| (format!("{}: {name}", row.step), took)));
+            if parts.len() == before {
+                parts.push((row.step.to_owned(), row.took));
+            }
+        }
+        parts.sort_by_key(|(_, took)| Reverse(*took));
+        parts.truncate(SLOWEST);
+        parts
+    }
+
     fn push(
         &mut self,
         step: &'static str,
@@ -88,6 +108,10 @@ impl Summary {
 
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "\n{:<53}{:>8}", "slowest parts", "seconds")?;
+        for (part, took) in self.slowest() {
+            writeln!(f, "  {part:<51}{:>8.1}", took.as_secs_f64())?;
+        }
         writeln!(
             f,
             "\n{:<22}{:<9}{:>8}{:>8}{:>9}{:>9}",
@@ -162,6 +186,23 @@ mod tests {
         let at_row: Vec<&str> =
             text.lines().skip_while(|line| !line.starts_with("Rust tests")).take(3).collect();
         assert_eq!(at_row[1..], ["  exit 101", "  the_other"], "{text}");
+    }
+
+    #[test]
+    fn the_slowest_parts_are_steps_and_pieces_of_steps() {
+        let mut summary = Summary::default();
+        let mut counts = Counts::default();
+        for (name, seconds) in [("queue it", 70), ("model", 1)] {
+            counts.took.add(name, Duration::from_secs(seconds));
+        }
+        summary.push("Rust tests", Ok(()), Some(counts), Duration::from_secs(90));
+        for seconds in 10..30 {
+            summary.push("clippy", Ok(()), None, Duration::from_secs(seconds));
+        }
+        let slowest = summary.slowest();
+        assert_eq!(slowest.len(), SLOWEST);
+        assert_eq!(slowest[0], ("Rust tests: queue it".to_owned(), Duration::from_secs(70)));
+        assert_eq!(slowest[1], ("clippy".to_owned(), Duration::from_secs(29)));
     }
 
     #[test]

@@ -305,7 +305,7 @@ mod tests {
 
     #[test]
     fn a_status_is_searched_only_in_parts_that_can_have_it() {
-        for status in JobStatus::ALL {
+        for &status in JobStatus::ALL {
             let parts =
                 Part::ALL.into_iter().filter(|part| status_condition(status, *part) != "false").count();
             assert_eq!(parts, if status == JobStatus::Pending { 2 } else { 1 }, "{status:?}");

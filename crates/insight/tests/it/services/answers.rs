@@ -39,7 +39,7 @@ async fn answers_are_the_same_before_and_after_folding(pool: PgPool) {
     append_answers(&pool, other, &[500]).await;
     let expected = BTreeMap::from([(0, 1), (200, 2), (429, 1)]);
     for _ in 0..2 {
-        for window in Window::ALL {
+        for &window in Window::ALL {
             let read = answers(&pool, Scope::App(world.app), world.lane, window).await.unwrap();
             assert_eq!(read.buckets.len(), usize::try_from(window.seconds() / read.step_seconds).unwrap());
             assert_eq!(sums(&read), expected, "{window:?}");

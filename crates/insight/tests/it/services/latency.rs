@@ -37,7 +37,7 @@ async fn percentiles_are_the_same_before_and_after_folding(pool: PgPool) {
     append_spans(&pool, world.lane, &hundred, &[3]).await;
     append_spans(&pool, other, &[60_000], &[]).await;
     let lane = Some(world.lane);
-    for window in Window::ALL {
+    for &window in Window::ALL {
         let unfolded = read(&pool, Scope::AllApps, lane, window).await;
         let latency = unfolded.latency.unwrap();
         assert_eq!(latency.count, 100);
@@ -53,7 +53,7 @@ async fn percentiles_are_the_same_before_and_after_folding(pool: PgPool) {
     assert_eq!(fold(&pool, term).await.unwrap(), 2);
     assert_eq!(fold(&pool, term).await.unwrap(), 0);
     assert_eq!(recent(&pool, None).await.unwrap(), before);
-    for window in Window::ALL {
+    for &window in Window::ALL {
         let (one, all, own) = (
             read(&pool, Scope::AllApps, lane, window).await,
             read(&pool, Scope::AllApps, None, window).await,

@@ -86,7 +86,7 @@ async fn the_history_has_every_slot_before_and_after_it_is_copied(pool: PgPool) 
     // In the past, so that no slot is in a minute that has not begun.
     world.run("update headgate.rate_limits set minute = extract(epoch from clock_timestamp())::bigint / 60 - 20, minute_given = 566, minute_before = extract(epoch from clock_timestamp())::bigint / 60 - 21, minute_before_given = 283 where key = 'erp'").await;
     for _ in 0..2 {
-        for window in LimitWindow::ALL {
+        for &window in LimitWindow::ALL {
             let used = read(&pool, "erp", world.lane, window).await;
             assert_eq!(used.steps.len(), usize::try_from(window.steps()).unwrap());
             assert_eq!(given(&used), 849, "{window:?}");
@@ -103,7 +103,7 @@ async fn the_history_has_every_slot_before_and_after_it_is_copied(pool: PgPool) 
         collect(&pool, term).await.unwrap();
     }
     world.run("update headgate.rate_limits set minute = minute + 5, minute_given = 100, minute_before = minute, minute_before_given = minute_given where key = 'erp'").await;
-    for window in LimitWindow::ALL {
+    for &window in LimitWindow::ALL {
         assert_eq!(given(&read(&pool, "erp", world.lane, window).await), 949, "{window:?}");
     }
 }
@@ -138,7 +138,7 @@ async fn a_429_below_our_limit_and_edits_of_the_limit_are_shown(pool: PgPool) {
         .unwrap();
     }
     for _ in 0..2 {
-        for window in LimitWindow::ALL {
+        for &window in LimitWindow::ALL {
             let used = read(&pool, "erp", world.lane, window).await;
             let below_limit: Vec<_> =
                 used.steps.iter().filter(|step| step.was_refused_below_limit()).collect();

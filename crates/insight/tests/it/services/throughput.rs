@@ -13,7 +13,7 @@ async fn every_bucket_is_there_and_folding_changes_none(pool: PgPool) {
     for (completed, seconds_ago) in [(5, 0), (7, 600), (11, 3_300), (1_000, 90_000)] {
         world.finished(world.lane, completed, 1, seconds_ago).await;
     }
-    for window in Window::ALL {
+    for &window in Window::ALL {
         let read = || throughput(&pool, Scope::AllApps, None, window);
         let unfolded = read().await.unwrap();
         assert_eq!(unfolded.buckets.len(), usize::try_from(window.buckets()).unwrap());

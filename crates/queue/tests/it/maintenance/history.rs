@@ -83,7 +83,7 @@ async fn history_is_deleted_after_its_retention(pool: PgPool) {
     resynced(&world, 9, false).await;
     resynced(&world, 11, false).await;
     resynced(&world, 12, true).await;
-    let kept = Retained::ALL.into_iter().fold(Retentions::default(), |kept, what| kept.with(what, DAY * 10));
+    let kept = Retained::ALL.iter().fold(Retentions::default(), |kept, &what| kept.with(what, DAY * 10));
     assert!(!Retention::new(kept).run_once(&pool, term).await.unwrap());
     assert!(!InsightRetention::new(kept).run_once(&pool, term).await.unwrap());
     for (left, sql) in [
