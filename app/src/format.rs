@@ -13,24 +13,6 @@ pub fn up_to(n: i64, limit: i64) -> String {
     if n >= limit { format!("{}+", count(limit)) } else { count(n) }
 }
 
-/// `1st`, `2nd`, `11th`.
-pub fn ordinal(n: i64) -> String {
-    let suffix = match (n % 100, n % 10) {
-        (11..=13, _) => "th",
-        (_, 1) => "st",
-        (_, 2) => "nd",
-        (_, 3) => "rd",
-        _ => "th",
-    };
-    format!("{n}{suffix}")
-}
-
-/// Words at the start of a sentence or of a label.
-pub fn capitalised(words: &str) -> String {
-    let mut letters = words.chars();
-    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
-}
-
 /// `940`, `1.9 k`, `12 k`, `3.4 M`: where room is scarce.
 pub fn compact(n: f64) -> String {
     let (size, unit) = match n.abs() {
@@ -214,22 +196,6 @@ pub fn rfc3339(at: DateTime<Utc>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn ordinals_read_as_people_say_them() {
-        for (n, want) in [
-            (1, "1st"),
-            (2, "2nd"),
-            (3, "3rd"),
-            (5, "5th"),
-            (11, "11th"),
-            (12, "12th"),
-            (22, "22nd"),
-            (111, "111th"),
-        ] {
-            assert_eq!(ordinal(n), want);
-        }
-    }
 
     #[test]
     fn the_time_in_the_readers_zone_is_followed_by_utc() {

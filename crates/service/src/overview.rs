@@ -3,9 +3,7 @@
 use crate::{Allowed, Headgate, ServiceError, permission, trimmed_snapshot::trim};
 use access::activity;
 use chrono::{DateTime, TimeDelta, Utc};
-use insight::store::{
-    stats::{minutes, throughput_until},
-};
+use insight::store::stats::{minutes, throughput_until};
 use model::{
     activity::{Activity, Span},
     page::PageRequest,

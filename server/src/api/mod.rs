@@ -22,7 +22,6 @@ mod integration_control;
 mod integrations;
 mod jobs;
 mod live;
-mod masked;
 mod openapi;
 mod operations;
 mod rate_limits;

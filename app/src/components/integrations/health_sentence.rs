@@ -2,6 +2,7 @@
 
 use crate::{format, ui::literal};
 use chrono::{DateTime, Utc};
+use model::text::capitalise;
 use model::{
     breaker::{Breaker, BreakerState},
     rules::health::HealthKind,
@@ -95,14 +96,14 @@ fn breaker_sentence(breaker: &Breaker, waiting: &str, at: DateTime<Utc>) -> Stri
 fn paused_because(gauge: &IntegrationGauge) -> String {
     match gauge.state_reason.as_deref() {
         // Reasons are written to follow a colon; this one starts a sentence.
-        Some(reason) if !reason.is_empty() => literal(&format::capitalised(reason.trim_end_matches('.'))),
+        Some(reason) if !reason.is_empty() => literal(&capitalise(reason.trim_end_matches('.'))),
         _ => "Paused by hand".to_owned(),
     }
 }
 
 fn reason(gauge: &IntegrationGauge, otherwise: &str) -> String {
     let text = gauge.state_reason.as_deref().filter(|reason| !reason.is_empty()).unwrap_or(otherwise);
-    format!("{}.", literal(&format::capitalised(text.trim_end_matches('.'))))
+    format!("{}.", literal(&capitalise(text.trim_end_matches('.'))))
 }
 
 fn jobs_are(n: i64) -> String {

@@ -47,7 +47,7 @@ pub fn FilterSentence(
         };
         let state = (parts[0].name == "status").then(|| parts.remove(0)).map(&chip);
         let last = parts.len().saturating_sub(1);
-        let noun = if state.is_some() { noun.to_owned() } else { format::capitalised(noun) };
+        let noun = if state.is_some() { noun.to_owned() } else { capitalise(noun) };
         let is_alone = parts.is_empty();
         let rest = parts
             .into_iter()
@@ -66,7 +66,7 @@ pub fn FilterSentence(
 pub fn sentence(url: &PageUrl, noun: &str, names: &Names) -> String {
     let mut parts = parts(url, names);
     let state = (parts.first().is_some_and(|part| part.name == "status")).then(|| parts.remove(0).words);
-    let noun = state.map_or_else(|| format::capitalised(noun), |state| format!("{state} {noun}"));
+    let noun = state.map_or_else(|| capitalise(noun), |state| format!("{state} {noun}"));
     let rest: Vec<String> = parts.into_iter().map(|part| part.words).collect();
     format!("{noun} {}.", rest.join(", ")).replace(" .", ".")
 }

@@ -2,7 +2,6 @@
 
 use crate::{
     components::deployment::audit_words,
-    format,
     state::{
         audit_filters::{cleared, is_narrowed},
         base_path,
@@ -18,9 +17,7 @@ pub fn Filters(url: PageUrl) -> impl IntoView {
     let value = |name: &str| url.get(name).unwrap_or_default().to_owned();
     let mut actions = vec![SelectOption::new("", "Everything")];
     actions.extend(
-        audit_words::ALL
-            .iter()
-            .map(|words| SelectOption::new(words.action, format::capitalised(&words.sentence()))),
+        audit_words::ALL.iter().map(|words| SelectOption::new(words.action, capitalise(&words.sentence()))),
     );
     // Filters without a field are kept.
     let kept: Vec<_> = ["actor_id", "app_id", "object_kind"]

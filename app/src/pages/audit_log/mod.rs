@@ -5,13 +5,13 @@ mod line;
 
 use self::{filters::Filters, line::Line};
 use crate::{
-    calls::audit::{AuditList, list_audit_log},
+    calls::audit::list_audit_log,
     components::{EmptyList, LiveBadge, Loaded, NewerRows, PageHead, page_table::ConsolePage},
     format,
     state::{
         audit_filters::{cleared, is_narrowed},
-        clock, page_url,
-        page_url::PageUrl,
+        clock,
+        page_url::{self, PageUrl},
         refresh, revision,
     },
     ui::{Glyph, ListCard, PageLinks, Table},

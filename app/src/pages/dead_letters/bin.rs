@@ -1,7 +1,7 @@
 //! The bin: purged dead letters, until they are deleted for good.
 
 use crate::{
-    calls::dead_letters::{self, RestoreDeadLetter},
+    calls::dead_letters::RestoreDeadLetter,
     components::{IntegrationLink, LiveBadge, PageHead, page_table::ConsolePage},
     format,
     state::{clock, page_url::PageUrl},
@@ -12,8 +12,10 @@ use crate::{
 };
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
-use model::dead_letter::BinnedLetter;
-use model::views::{dead_letters, names::Names};
+use model::{
+    dead_letter::BinnedLetter,
+    views::{dead_letters, names::Names},
+};
 
 /// Value of `?show=` for it.
 pub const SHOWN: &str = "bin";

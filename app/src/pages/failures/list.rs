@@ -9,20 +9,21 @@ use super::{
     row::Row,
 };
 use crate::{
-    calls::{
-        failures::{FailureList, list_failures},
-        jobs::preview,
-    },
+    calls::{bulk::preview, failures::list_failures},
     components::{EmptyList, LiveBadge, Loaded, NewerRows, PageHead, page_table::ConsolePage},
     format,
-    state::{clock, failure_query, page_url, page_url::PageUrl, refresh, revision},
+    state::{
+        clock, failure_query,
+        page_url::{self, PageUrl},
+        refresh, revision,
+    },
     ui::{Glyph, ListCard, PageLinks, Segmented, Table, Tone},
 };
 use leptos::prelude::*;
-use model::views::{bulk::BulkPreview, failures::FailureList};
 use model::{
     operation::{BulkAction, BulkSubject},
     rules::permission::Permission,
+    views::failures::FailureList,
 };
 use std::{collections::BTreeSet, time::Duration};
 

@@ -1,17 +1,14 @@
 //! The question before a group is retried.
 
 use crate::{
-    calls::{
-        error::CallError,
-        jobs::{Bulk, BulkPreview},
-    },
+    calls::{bulk::Bulk, error::CallError},
     components::{Confirm, Failure},
     format,
     state::page_url::PageUrl,
     ui::HiddenFields,
 };
 use leptos::prelude::*;
-use model::failure::CauseId;
+use model::{failure::CauseId, views::bulk::BulkPreview};
 
 /// The filter of a retry of the group in the address: its jobs, of the same app and integration.
 pub fn retried(url: &PageUrl) -> Option<String> {

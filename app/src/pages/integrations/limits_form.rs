@@ -2,7 +2,6 @@
 
 use crate::{
     calls::integrations::EditLimits,
-    format,
     state::{
         limits_draft::{self, LimitField, LimitsDraft, MAX_LIMITS},
         page_url,
@@ -70,7 +69,7 @@ pub fn LimitsForm(
                     .map(|row| {
                         let nth = |words: &str| match row {
                             0 => words.to_owned(),
-                            _ => format!("{} limit: {}", format::ordinal(row as i64 + 1), words.to_lowercase()),
+                            _ => format!("{} limit: {}", ordinal(row as i64 + 1), words.to_lowercase()),
                         };
                         let requests = if row == 0 { "Requests".to_owned() } else { nth("at most") };
                         let seconds = if row == 0 { "In how many seconds".to_owned() } else { nth("per seconds") };

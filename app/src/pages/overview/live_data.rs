@@ -1,11 +1,14 @@
 //! The numbers of the overview, as they update by themselves.
 
 use crate::{
-    calls::stats::{Charts, LeftOut, load_charts},
+    calls::stats::load_charts,
     state::{live, refresh},
 };
 use leptos::prelude::*;
-use model::stats::{Snapshot, Window};
+use model::{
+    stats::{Snapshot, Window},
+    views::overview::{Charts, LeftOut},
+};
 use std::time::Duration;
 
 /// What updates by itself, on pages about the present.

@@ -23,10 +23,7 @@ use self::{
     time_travel::TimeTravel,
 };
 use crate::{
-    calls::{
-        error::CallError,
-        stats::{Overview, OverviewAnswer, load_overview},
-    },
+    calls::{error::CallError, stats::load_overview},
     components::{
         ActivityFeed, Attention, LevelsChart, LiveBadge, Loaded, PageHead, RetryPyramid, ThroughputChart,
         ViewAlerts, WorkerTrouble, marks, page_table::ConsolePage, window_segments,
@@ -39,7 +36,11 @@ use crate::{
     ui::{Card, ChartCursor, Glyph, LinkButton, Segmented},
 };
 use leptos::prelude::*;
-use model::{rules::permission::Permission, stats::Window};
+use model::{
+    rules::permission::Permission,
+    stats::Window,
+    views::overview::{Overview, OverviewAnswer},
+};
 
 #[component]
 pub fn OverviewPage() -> impl IntoView {

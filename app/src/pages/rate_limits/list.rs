@@ -2,10 +2,14 @@
 
 use super::{editor::Editor, numbers::Numbers, row::Row};
 use crate::{
-    calls::rate_limits::{LimitList, PAGE_ROWS, load_rate_limits},
+    calls::rate_limits::load_rate_limits,
     components::{EmptyList, LiveBadge, Loaded, PageHead, page_table::ConsolePage},
     format,
-    state::{base_path, page_url, page_url::PageUrl, refresh, revision},
+    state::{
+        base_path,
+        page_url::{self, PageUrl},
+        refresh, revision,
+    },
     ui::{Button, Glyph, LinkButton, ListCard, PageLinks, Segment, Segmented, Table, TextField},
 };
 use leptos::prelude::*;

@@ -7,10 +7,13 @@ use super::{
     timeline::Timeline,
 };
 use crate::{
-    calls::trail::{TrailPage, load_trail},
+    calls::trail::load_trail,
     components::{LiveBadge, Loaded, PageHead, page_table::ConsolePage},
     format,
-    state::{page_url, page_url::PageUrl, refresh, revision},
+    state::{
+        page_url::{self, PageUrl},
+        refresh, revision,
+    },
     ui::{Card, EmptyState, Glyph, PageLinks, Pagination, Tone},
 };
 use leptos::prelude::*;

@@ -5,14 +5,18 @@ mod row;
 
 use self::{question::CancelQuestion, row::Row};
 use crate::{
-    calls::resyncs::{ResyncList, list_resyncs},
+    calls::resyncs::list_resyncs,
     components::{LiveBadge, Loaded, PageHead, page_table::ConsolePage},
     format,
-    state::{clock, page_url, page_url::PageUrl, refresh, revision},
+    state::{
+        clock,
+        page_url::{self, PageUrl},
+        refresh, revision,
+    },
     ui::{EmptyState, Glyph, LinkButton, ListCard, PageLinks, Table},
 };
 use leptos::prelude::*;
-use model::{id::ResyncId, resync::ResyncState, rules::permission::Permission};
+use model::{id::ResyncId, resync::ResyncState, rules::permission::Permission, views::resyncs::ResyncList};
 use std::time::Duration;
 
 #[component]

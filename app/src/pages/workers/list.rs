@@ -2,9 +2,12 @@
 
 use super::{question::Question, row::Row, services::Services, verdict};
 use crate::{
-    calls::workers::{self, load_workers},
+    calls::workers::load_workers,
     components::{LiveBadge, Loaded, PageHead, page_table::ConsolePage},
-    state::{page_url, page_url::PageUrl, refresh, revision},
+    state::{
+        page_url::{self, PageUrl},
+        refresh, revision,
+    },
     ui::{Card, EmptyState, Glyph, Notice, Table, Tone},
 };
 use leptos::prelude::*;

@@ -28,7 +28,7 @@ impl Headgate {
             let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
             let is_one =
                 |reading: &TrailReading| found.readings.contains(reading) || trail.readings.contains(reading);
-            trail.readings = TrailReading::ALL.into_iter().filter(is_one).collect();
+            trail.readings = TrailReading::ALL.iter().copied().filter(is_one).collect();
             *found = trail;
             Ok::<_, ServiceError>(part)
         };

@@ -11,7 +11,8 @@ fn every_use_case_names_its_permission() {
         USE_CASES.iter().map(|(name, permission)| ((*name).to_owned(), (*permission).to_owned())).collect();
     assert_eq!(listed.len(), USE_CASES.len(), "one is listed twice");
     let found = use_cases(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
-    let missing: Vec<_> = found.iter().filter(|(name, permission)| listed.get(*name) != Some(permission)).collect();
+    let missing: Vec<_> =
+        found.iter().filter(|(name, permission)| listed.get(*name) != Some(permission)).collect();
     assert!(missing.is_empty(), "not listed, or with another permission: {missing:#?}");
     let gone: Vec<_> = listed.keys().filter(|name| !found.contains_key(*name)).collect();
     assert!(gone.is_empty(), "listed, but there is no such use case: {gone:?}");

@@ -5,11 +5,14 @@ mod details;
 use self::details::Details;
 use super::operation_words::{things, verb};
 use crate::{
-    calls::jobs::{Bulk, BulkPreview},
+    calls::bulk::Bulk,
     ui::{Button, ButtonKind, Dialog, HiddenFields, LinkButton, PostForm, TextField},
 };
 use leptos::prelude::*;
-use model::operation::{AT_ONCE, BulkAction, BulkSubject};
+use model::{
+    operation::{AT_ONCE, BulkAction, BulkSubject},
+    views::bulk::BulkPreview,
+};
 
 #[component]
 pub fn BulkQuestion(

@@ -2,6 +2,7 @@
 
 use crate::{format, ui::literal};
 use chrono::{DateTime, Utc};
+use model::text::ordinal;
 use model::{
     job::{Job, JobStatus},
     rules::explain::{Explanation, Reason, ReasonCode},
@@ -39,7 +40,7 @@ pub fn first_blocker(explanation: &Explanation) -> Option<&Reason> {
 }
 
 fn waiting(job: &Job, explanation: &Explanation, now: DateTime<Utc>) -> String {
-    let next = format::ordinal(job.attempt.into());
+    let next = ordinal(i64::from(job.attempt) + 1);
     let Some(first) = first_blocker(explanation) else {
         return format!("Its {next} attempt starts at once: nothing blocks it.");
     };

@@ -5,7 +5,7 @@ mod navigation;
 
 use self::{foot::Foot, navigation::Navigation};
 use crate::{
-    calls::stats::{NavCounts, load_nav_counts},
+    calls::stats::load_nav_counts,
     components::{FlashBar, KeyHelp, Logo, Palette, Reader},
     format,
     state::{clock, freeze, live, revision},
@@ -13,6 +13,7 @@ use crate::{
 };
 use leptos::prelude::*;
 use leptos_router::components::Outlet;
+use model::views::overview::NavCounts;
 
 #[component]
 pub fn Frame() -> impl IntoView {

@@ -1,14 +1,14 @@
 //! Links to the pages a role may open, some with a number.
 
 use crate::{
-    calls::{session::Session, stats::NavCounts},
+    calls::session::Session,
     components::page_table::{ConsolePage, Group},
     format,
     state::page_url,
     ui::{Icon, Link},
 };
 use leptos::prelude::*;
-use model::rules::permission::Permission;
+use model::{rules::permission::Permission, views::overview::NavCounts};
 
 #[component]
 pub fn Navigation(

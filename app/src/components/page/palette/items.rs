@@ -1,10 +1,6 @@
 //! What the palette offers: pages and actions for a role, and search results.
 
-use crate::{
-    calls::{find::SearchResults, session::Session},
-    components::page_table::ConsolePage,
-    ui::Glyph,
-};
+use crate::{calls::session::Session, components::page_table::ConsolePage, ui::Glyph};
 use model::{
     found::{Found, FoundKind},
     id::IntegrationId,

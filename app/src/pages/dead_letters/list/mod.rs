@@ -16,13 +16,17 @@ use super::{
 };
 use crate::{
     calls::{
-        dead_letters::{self, DeadLetterList, list_bin, list_dead_letters},
+        bulk::preview,
+        dead_letters::{list_bin, list_dead_letters},
         error::CallError,
-        jobs::{BulkPreview, preview},
     },
     components::{EmptyList, FilterBar, FilterSentence, Loaded, page_table::ConsolePage},
     format,
-    state::{clock, grid_url, page_url, page_url::PageUrl, revision, url_filters},
+    state::{
+        clock, grid_url,
+        page_url::{self, PageUrl},
+        revision, url_filters,
+    },
     ui::{Glyph, ListCard, PageLinks, Remount, Table, Tone},
 };
 use leptos::prelude::*;
@@ -30,6 +34,10 @@ use model::{
     dead_letter_grid::DeadLetterGrid,
     operation::{BulkAction, BulkSubject},
     rules::permission::Permission,
+    views::{
+        bulk::BulkPreview,
+        dead_letters::{self, DeadLetterList},
+    },
 };
 use serde::{Deserialize, Serialize};
 

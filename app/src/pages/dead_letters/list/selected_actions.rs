@@ -2,7 +2,7 @@
 
 use super::Rights;
 use crate::{
-    calls::jobs::Bulk,
+    calls::bulk::Bulk,
     state::base_path,
     ui::{Button, ButtonKind, Glyph, HiddenFields, PostForm},
 };

@@ -6,14 +6,16 @@ mod marks;
 use self::{affected::Affected, marks::Marks};
 use super::{group_words, note_form::NoteForm};
 use crate::{
-    calls::failures::FailureList,
     format,
     state::{page_url::PageUrl, refresh},
     ui::{ButtonKind, Card, Glyph, HiddenFields, LinkButton, Pill},
 };
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
-use model::failure::{FailureDetail, FailureGroup, FailureState};
+use model::{
+    failure::{FailureDetail, FailureGroup, FailureState},
+    views::failures::FailureList,
+};
 
 /// The card above the list.
 #[component]

@@ -1,7 +1,7 @@
 //! An integration as it is now: its numbers are streamed, its charts loaded again.
 
 use crate::{
-    calls::integrations::{IntegrationCharts, load_integration_charts},
+    calls::integrations::load_integration_charts,
     components::HealthText,
     state::{live, opened, refresh, revision},
 };
@@ -12,6 +12,7 @@ use model::{
     integration::Integration,
     opened::Opened,
     stats::{IntegrationGauge, Window},
+    views::integration_page::IntegrationCharts,
 };
 use std::time::Duration;
 

@@ -10,10 +10,7 @@ use super::{
     recent_jobs::RecentJobs, resyncs::Resyncs, settings::Settings,
 };
 use crate::{
-    calls::{
-        error::CallError,
-        integrations::{IntegrationPage, load_integration},
-    },
+    calls::{error::CallError, integrations::load_integration},
     components::{
         AnswersCard, BreakerPanel, FlowChart, HealthBadge, LatencyCard, LiveBadge, Loaded, PageHead,
         RetryPyramid, ThroughputChart, page_table::ConsolePage, window_segments,
@@ -33,6 +30,7 @@ use model::{
     integration::{IntegrationState, IntegrationType},
     rules::permission::Permission,
     stats::Window,
+    views::integration_page::IntegrationPage,
 };
 
 #[component]

@@ -1,13 +1,11 @@
 //! The columns of the list of integrations. Each sorts.
 
 use crate::{
-    state::{
-        integration_query::{IntegrationQuery, Order},
-        page_url::PageUrl,
-    },
+    state::{integration_query, page_url::PageUrl},
     ui::Link,
 };
 use leptos::prelude::*;
+use model::integration_query::{IntegrationQuery, Order};
 
 /// Columns sort; clicking the sorted one again reverses the order.
 pub fn columns(query: &IntegrationQuery, here: &PageUrl, may_select: bool) -> impl IntoView + use<> {
@@ -22,7 +20,7 @@ pub fn columns(query: &IntegrationQuery, here: &PageUrl, may_select: bool) -> im
             Some(_) => " ↓",
             None => "",
         };
-        let href = query.ordered(here, order).to_string();
+        let href = integration_query::ordered(query, here, order).to_string();
         view! {
             <th scope="col" class=if is_number { "n" } else { "" } aria-sort=sorted title=title>
                 <Link href=href keep_scroll=true class="hover:text-ink">

@@ -1,15 +1,15 @@
 //! Filters of the list of integrations. A GET form: they are in the address, and need no script.
 
 use crate::{
-    state::{
-        base_path,
-        integration_query::{Group, IntegrationQuery},
-        page_url::PageUrl,
-    },
+    state::{base_path, page_url::PageUrl},
     ui::{Button, Glyph, LinkButton, SelectField, SelectOption, TextField},
 };
 use leptos::prelude::*;
-use model::{id::AppId, integration::IntegrationType};
+use model::{
+    id::AppId,
+    integration::IntegrationType,
+    integration_query::{Group, IntegrationQuery},
+};
 
 #[component]
 pub fn Filter(query: IntegrationQuery, here: PageUrl, apps: Vec<(AppId, String)>) -> impl IntoView {
@@ -19,7 +19,7 @@ pub fn Filter(query: IntegrationQuery, here: PageUrl, apps: Vec<(AppId, String)>
         .chain(apps.iter().map(|(id, name)| SelectOption::new(id.to_string(), name.clone())))
         .collect();
     let kinds: Vec<_> = std::iter::once(SelectOption::new("", "All types"))
-        .chain(IntegrationType::ALL.map(|kind| SelectOption::new(kind.as_str(), kind.as_str())))
+        .chain(IntegrationType::ALL.iter().map(|kind| SelectOption::new(kind.as_str(), kind.as_str())))
         .collect();
     let groups = vec![
         SelectOption::new("", "None"),

@@ -10,19 +10,23 @@ use super::{
     row::Row,
 };
 use crate::{
-    calls::integration_list::{IntegrationList, PAGE_ROWS, ask_integrations, list_integrations},
+    calls::integration_list::{ask_integrations, list_integrations},
     components::{EmptyList, LiveBadge, Loaded, PageHead, page_table::ConsolePage},
     format,
     state::{
-        integration_query::{IntegrationQuery, Only},
-        live,
+        integration_query, live,
         page_url::{self, PageUrl},
         refresh, revision,
     },
     ui::{Glyph, Link, ListCard, PageLinks, Remount, Segment, Segmented, Table},
 };
 use leptos::prelude::*;
-use model::{integration_bulk::IntegrationBulkAction, rules::permission::Permission};
+use model::{
+    integration_bulk::IntegrationBulkAction,
+    integration_query::Only,
+    rules::permission::Permission,
+    views::integration_list::{IntegrationList, PAGE_ROWS},
+};
 use std::time::Duration;
 
 #[component]
@@ -69,7 +73,7 @@ pub fn IntegrationsPage() -> impl IntoView {
 fn Content(first: IntegrationList, here: PageUrl, may_steer: bool) -> impl IntoView {
     let as_of = first.as_of;
     let revision = revision::current();
-    let query = IntegrationQuery::of(&here);
+    let query = integration_query::parse(&here);
     let asked = here.query();
     let newer = refresh::every(Duration::from_secs(10), move || list_integrations(asked.clone()));
     let (rows, groups) = (first.rows.clone(), first.groups.clone());
@@ -94,8 +98,8 @@ fn Content(first: IntegrationList, here: PageUrl, may_steer: bool) -> impl IntoV
                     .into_iter()
                     .zip(&list.counts)
                     .map(|(choice, count)| Segment {
-                        href: here.clone().with("only", choice.word().0).to_string(),
-                        label: choice.word().1.to_owned(),
+                        href: here.clone().with("only", choice.as_str()).to_string(),
+                        label: integration_query::label(choice).to_owned(),
                         count: Some(format::count(*count)),
                         is_current: choice == only,
                     })

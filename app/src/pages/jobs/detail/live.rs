@@ -1,7 +1,7 @@
 //! A job as it is now: pushed on each change, and loaded again for what is not pushed.
 
 use crate::{
-    calls::jobs::{JobContext, JobPage, JobRecord, load_job},
+    calls::jobs::load_job,
     state::{opened, refresh},
 };
 use chrono::{DateTime, Utc};
@@ -12,6 +12,7 @@ use model::{
     opened::{ExplainedJob, LiveUpdate, Opened},
     request::RequestPreview,
     rules::explain::Explanation,
+    views::job_page::{JobContext, JobPage, JobRecord},
 };
 use serde_json::Value;
 use std::time::Duration;

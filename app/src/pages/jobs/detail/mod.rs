@@ -9,10 +9,7 @@ mod work;
 use self::{cancel_question::CancelQuestion, context::Context, head::Head, live::LiveJob, work::Work};
 use super::{masked::MaskedNote, progress::JobProgress};
 use crate::{
-    calls::{
-        error::CallError,
-        jobs::{JobPage, JobRecord, load_job},
-    },
+    calls::{error::CallError, jobs::load_job},
     components::{JobVerdict, Loaded, StateHistory, page_table::ConsolePage},
     format,
     state::{page_url, revision},
@@ -25,6 +22,7 @@ use model::{
     job::JobStatus,
     rules::permission::Permission,
     stats::IntegrationGauge,
+    views::job_page::{JobPage, JobRecord},
 };
 
 #[component]

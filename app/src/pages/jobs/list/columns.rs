@@ -3,7 +3,7 @@
 use super::super::checkbox::PageCheckbox;
 use crate::{
     state::{
-        job_columns::{JobColumn, JobColumns},
+        job_columns::{heading, is_number},
         page_url::PageUrl,
         selection::Selection,
         url_filters,
@@ -11,7 +11,10 @@ use crate::{
     ui::Link,
 };
 use leptos::prelude::*;
-use model::page::Order;
+use model::{
+    job_columns::{JobColumn, JobColumns},
+    page::Order,
+};
 use uuid::Uuid;
 
 /// Rows that can be selected.
@@ -39,7 +42,7 @@ pub fn columns(selectable: Option<Selectable>, columns: &JobColumns, accepted: &
         {columns
             .iter()
             .map(|column| {
-                let (_, label) = column.words();
+                let label = heading(column);
                 match column {
                     JobColumn::CreatedAt => accepted.column(),
                     JobColumn::Error => view! {
@@ -48,7 +51,7 @@ pub fn columns(selectable: Option<Selectable>, columns: &JobColumns, accepted: &
                         </th>
                     }
                         .into_any(),
-                    _ => view! { <th scope="col" class=if column.is_number() { "n" } else { "" }>{label}</th> }.into_any(),
+                    _ => view! { <th scope="col" class=if is_number(column) { "n" } else { "" }>{label}</th> }.into_any(),
                 }
             })
             .collect_view()}

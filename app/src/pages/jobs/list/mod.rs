@@ -21,8 +21,9 @@ use super::{
 };
 use crate::{
     calls::{
+        bulk::{Bulk, preview},
         error::CallError,
-        jobs::{Bulk, BulkPreview, JobList, list_jobs, preview},
+        jobs::list_jobs,
         saved_views::list_views,
         session::Session,
     },
@@ -41,6 +42,7 @@ use model::{
     operation::{BulkAction, BulkSubject},
     rules::permission::Permission,
     saved_view::SavedView,
+    views::{bulk::BulkPreview, job_list::JobList},
 };
 use std::time::Duration;
 use uuid::Uuid;

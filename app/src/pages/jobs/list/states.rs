@@ -52,7 +52,7 @@ fn segments(url: &PageUrl) -> Vec<Segment> {
         count: None,
         is_current: now.is_empty(),
     };
-    let states = JobStatus::ALL.into_iter().map(|status| Segment {
+    let states = JobStatus::ALL.iter().copied().map(|status| Segment {
         href: url.clone().with("status", status.as_str()).to_string(),
         label: JobStateStyle::of(status).word.to_owned(),
         count: None,

@@ -4,17 +4,14 @@ use super::{
     super::{checkbox::RowCheckbox, row::Row, subject::subject},
     columns::{Accepted, Selectable, columns as head},
 };
-use crate::{
-    calls::jobs::JobList,
-    state::job_columns::JobColumns,
-    ui::{Remount, Table},
-};
+use crate::ui::{Remount, Table};
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
-use model::views::names::Names;
 use model::{
     id::JobId,
     job::{Job, JobStatus},
+    job_columns::JobColumns,
+    views::{job_list::JobList, names::Names},
 };
 use std::collections::BTreeMap;
 

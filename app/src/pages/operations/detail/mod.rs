@@ -27,7 +27,7 @@ use model::{
     opened::Opened,
     operation::{BulkAction, Operation},
     rules::permission::Permission,
-    text::capitalise,
+    views::operations::OperationPage,
 };
 
 #[component]

@@ -5,7 +5,7 @@ use crate::{
     ui::{Card, Table},
 };
 use leptos::prelude::*;
-use model::operation::Operation;
+use model::{operation::Operation, text::capitalise};
 
 #[component]
 pub fn Skipped(operation: Operation) -> impl IntoView {
@@ -24,7 +24,7 @@ pub fn Skipped(operation: Operation) -> impl IntoView {
                     .map(|skipped| {
                         view! {
                             <tr>
-                                <td class="grow">{format::capitalised(skipped.reason.words())}</td>
+                                <td class="grow">{capitalise(skipped.reason.words())}</td>
                                 <td class="n">{format::count(skipped.count)}</td>
                             </tr>
                         }
