@@ -1,5 +1,6 @@
 //! The state of the routes.
 
+pub use crate::program::Pools;
 use crate::{
     health::{EngineReporter, Health},
     metrics::Metrics,
@@ -8,10 +9,9 @@ use crate::{
 };
 use access::Access;
 use axum::extract::FromRef;
-use delivery::{Delivery, MasterKey};
+use delivery::MasterKey;
 use insight::live::LiveHub;
 use leptos::config::LeptosOptions;
-use model::retention::Retentions;
 use queue::{maintenance::MaintenanceHealth, worker::EngineWatch};
 use service::Headgate;
 use sqlx::PgPool;
@@ -32,10 +32,7 @@ impl AppState {
     pub(crate) fn with_pool(&self, pool: &PgPool) -> Self {
         Self::new(Parts {
             headgate: self.headgate.with_pool(pool),
-            delivery: self.delivery.clone().with_pool(pool.clone()),
             access: self.access.clone().with_pool(pool.clone()),
-            pool: pool.clone(),
-            console_pool: pool.clone(),
             ..Parts::clone(self)
         })
     }
@@ -53,17 +50,11 @@ impl Deref for AppState {
 pub struct Parts {
     /// The use cases.
     pub headgate: Headgate,
-    pub delivery: Delivery,
+    /// Turns credentials into actors.
     pub access: Access,
-    /// For requests that decide and write.
-    pub pool: PgPool,
-    /// For lists and searches: it has a statement timeout of some seconds, and may be a replica's.
-    pub console_pool: PgPool,
-    /// For jobs; requests do not use it.
-    pub engine_pool: PgPool,
-    /// One connection for the health check; requests do not use it.
-    pub health_pool: PgPool,
-    /// The replica of `console_pool`, if there is one.
+    /// For health, metrics and calls with an `Idempotency-Key`; handlers have none.
+    pub pools: Pools,
+    /// The replica that lists are read from, if there is one.
     pub replica: Option<Replica>,
     pub live: LiveHub,
     pub maintenance: MaintenanceHealth,
@@ -78,16 +69,6 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// For lists of integrations, records and the like; never for a decision, because a replica may answer.
-    pub fn lists(&self) -> Delivery {
-        self.delivery.clone().with_pool(self.console_pool.clone())
-    }
-
-    /// The same for lists of users and keys.
-    pub fn access_lists(&self) -> Access {
-        self.access.clone().with_pool(self.console_pool.clone())
-    }
-
     /// Seconds by which lists are behind, if that is enough to be reported.
     pub fn lists_behind(&self) -> Option<i64> {
         self.replica.as_ref().and_then(|replica| replica.lag().reportable_seconds())
@@ -99,7 +80,6 @@ impl Parts {
 pub struct AppSettings {
     /// `""` at the root, else `/prefix` without a trailing slash.
     pub base_path: String,
-    pub retentions: Retentions,
     pub pace: Pace,
     pub memory: RequestMemory,
     pub trusted_proxies: TrustedProxies,
@@ -127,7 +107,7 @@ impl FromRef<AppState> for Health {
         let engine =
             state.engine.clone().map(|engine| -> EngineReporter { Arc::new(move || engine.report()) });
         Self {
-            pool: state.health_pool.clone(),
+            pool: state.pools.health.clone(),
             maintenance: state.maintenance.clone(),
             engine,
             replica: state.replica.clone(),
@@ -139,7 +119,8 @@ impl FromRef<AppState> for Health {
 
 impl FromRef<AppState> for Metrics {
     fn from_ref(state: &AppState) -> Self {
-        let pools = [("engine", &state.engine_pool), ("api", &state.pool), ("console", &state.console_pool)];
+        let pools =
+            [("engine", &state.pools.engine), ("api", &state.pools.api), ("console", &state.pools.console)];
         Self {
             live: state.live.clone(),
             maintenance: state.maintenance.clone(),

@@ -5,40 +5,21 @@ use crate::{
     server::cookies,
     state::{base_path::BasePath, page_files::PageFiles, theme::Theme},
 };
-use access::Access;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header, request::Parts};
-use delivery::Delivery;
-use insight::live::LiveHub;
 use leptos::{nonce::use_nonce, prelude::*};
 use leptos_axum::ResponseOptions;
 use leptos_router::location::RequestUrl;
-use model::views::choices::Choices;
-use model::views::names::Names;
-use model::{
-    actor::Scope,
-    filter::JobFilter,
-    id::{AppId, IntegrationId},
-    retention::Retentions,
-    stats::Snapshot,
-};
 use service::Headgate;
-use sqlx::PgPool;
-use std::{collections::BTreeSet, sync::Arc};
+use std::sync::Arc;
 
 /// The program provides it to every render and every server function.
 #[derive(Clone)]
 pub struct ConsoleContext {
     pub headgate: Headgate,
-    pub delivery: Delivery,
-    pub access: Access,
-    /// The console's own pool, so that a slow page takes no connection from the engine.
-    pub pool: PgPool,
-    pub live: LiveHub,
     /// Seconds by which lists lag behind (read replica), where the lag is worth a notice.
     pub lists_behind: Arc<dyn Fn() -> Option<i64> + Send + Sync>,
     /// Whether the request came over https.
     pub is_https: fn(&HeaderMap) -> bool,
-    pub retentions: Retentions,
     pub base_path: BasePath,
     pub page_files: PageFiles,
 }
@@ -65,36 +46,6 @@ impl ConsoleContext {
             })));
             secure(&response);
         }
-    }
-
-    /// Reads of lists. Never for a decision, because a replica may answer.
-    pub fn lists(&self) -> Delivery {
-        self.delivery.clone().with_pool(self.pool.clone())
-    }
-
-    pub async fn snapshot(&self) -> Result<Arc<Snapshot>, CallError> {
-        Ok(self.live.snapshot(&self.pool).await?)
-    }
-
-    /// The apps and integrations a list can be filtered by, including the current ones.
-    pub async fn choices(
-        &self,
-        app_id: Option<AppId>,
-        integration_id: Option<IntegrationId>,
-    ) -> Result<Choices, CallError> {
-        Ok(Choices::of(&*self.snapshot().await?, app_id, integration_id))
-    }
-
-    /// Names of the integrations of a list's rows and of its filter.
-    pub async fn names(
-        &self,
-        scope: Scope,
-        rows: impl Iterator<Item = IntegrationId>,
-        filter: &JobFilter,
-    ) -> Result<Names, CallError> {
-        let ids: BTreeSet<_> = rows.chain(filter.integration_id).collect();
-        let ids: Vec<_> = ids.into_iter().collect();
-        Ok(insight::store::stats::names(&self.pool, scope, &ids, filter.app_id).await?.into())
     }
 }
 

@@ -50,6 +50,11 @@ impl Headgate {
         }
     }
 
+    /// Notifies the workers that there may be work: after the commit of a transaction that a use case ran in.
+    pub fn wake(&self) {
+        self.delivery.wake();
+    }
+
     /// For what is decided and written.
     pub(crate) const fn pool(&self) -> &PgPool {
         &self.delivery.pool

@@ -86,21 +86,16 @@ async fn with_database(
         Sample::Demo => Some(Demo::start(&delivery, &stop).await.context("creating the demo's data failed")?),
     };
 
-    let delivery = delivery.with_pool(pools.api.clone());
     let state = AppState::new(Parts {
         headgate: Headgate::new(service::Parts {
-            delivery: delivery.clone(),
+            delivery: delivery.with_pool(pools.api.clone()),
             access: access.clone(),
             lists: pools.console.clone(),
             live: live.clone(),
             retentions: settings.engine.retentions,
         }),
-        delivery,
         access,
-        pool: pools.api.clone(),
-        console_pool: pools.console.clone(),
-        engine_pool: pools.engine.clone(),
-        health_pool: pools.health.clone(),
+        pools: pools.clone(),
         replica,
         live,
         maintenance: engine.health(),
@@ -109,7 +104,6 @@ async fn with_database(
         leptos: leptos_options(),
         settings: AppSettings {
             base_path: settings.listen.base_path.clone(),
-            retentions: settings.engine.retentions,
             trusted_proxies: TrustedProxies::new(&settings.listen.trusted_proxies),
             ..AppSettings::default()
         },

@@ -79,16 +79,11 @@ pub fn not_found(state: &AppState) -> Router {
 pub(super) fn context(state: &AppState) -> ConsoleContext {
     ConsoleContext {
         headgate: state.headgate.clone(),
-        delivery: state.delivery.clone(),
-        access: state.access.clone(),
-        pool: state.console_pool.clone(),
-        live: state.live.clone(),
         lists_behind: {
             let state = state.clone();
             Arc::new(move || state.lists_behind())
         },
         is_https,
-        retentions: state.settings.retentions,
         base_path: BasePath::new(&state.settings.base_path),
         page_files: console_files::page_files(),
     }

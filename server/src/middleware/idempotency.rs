@@ -65,10 +65,10 @@ struct Executor {
 impl KeyedCalls {
     /// `api` builds the routes for a state.
     pub(crate) fn new(state: &AppState, api: impl Fn(AppState) -> Router) -> Arc<Self> {
-        let executors = state.pool.options().get_max_connections().max(1) as usize;
+        let executors = state.pools.api.options().get_max_connections().max(1) as usize;
         let (freed, free) = mpsc::channel(executors);
         for _ in 0..executors {
-            let transaction = OneTransaction::new(&state.pool);
+            let transaction = OneTransaction::new(&state.pools.api);
             let api = api(state.with_pool(transaction.pool()));
             // The channel has room for all of them.
             let _ = freed.try_send(Executor { transaction, api });
@@ -150,7 +150,7 @@ impl KeyedCalls {
         drop(conn);
         transaction.commit().await?;
         // Wake-ups sent before the commit came too early.
-        self.state.delivery.wake();
+        self.state.headgate.wake();
         Ok(Response::from_parts(parts, Body::from(body)))
     }
 

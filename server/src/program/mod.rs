@@ -10,5 +10,6 @@ mod runtime;
 pub(crate) use database::{Database, Mode};
 pub(crate) use engine::{Engine, delivery};
 pub(crate) use key_file::master_key;
-pub(crate) use pools::{Pools, close, close_by, connect};
+pub use pools::Pools;
+pub(crate) use pools::{close, close_by, connect};
 pub(crate) use runtime::block_on;

@@ -21,15 +21,15 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The pools of `serve`.
 #[derive(Clone)]
-pub(crate) struct Pools {
+pub struct Pools {
     /// For jobs and maintenance.
-    pub(crate) engine: PgPool,
+    pub engine: PgPool,
     /// For requests that decide and write.
-    pub(crate) api: PgPool,
+    pub api: PgPool,
     /// For lists and searches; may be a replica's.
-    pub(crate) console: PgPool,
+    pub console: PgPool,
     /// For the health check, so that many requests at once do not look like a database that is away.
-    pub(crate) health: PgPool,
+    pub health: PgPool,
 }
 
 impl Pools {

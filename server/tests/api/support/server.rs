@@ -15,7 +15,7 @@ use server::{
     connections::{self, ConnectionLimits},
     middleware::{Pace, RequestMemory},
     replica::Replica,
-    state::{AppSettings, AppState, Parts, leptos_options},
+    state::{AppSettings, AppState, Parts, Pools, leptos_options},
 };
 use service::Headgate;
 use sqlx::PgPool;
@@ -101,27 +101,24 @@ impl Server {
         let maintenance = Maintenance::start(pool.clone(), engine_config, services, stop.clone());
         let live = LiveHub::start(pool.clone(), stop.clone());
         let access = Access::new(pool.clone(), AdminKey::new(ADMIN_KEY));
+        let lists = replica.clone().unwrap_or_else(|| pool.clone());
         let state = AppState::new(Parts {
             headgate: Headgate::new(service::Parts {
-                delivery: delivery.clone(),
+                delivery,
                 access: access.clone(),
-                lists: replica.clone().unwrap_or_else(|| pool.clone()),
+                lists: lists.clone(),
                 live: live.clone(),
                 retentions,
             }),
-            delivery,
             access,
-            pool: pool.clone(),
-            engine_pool: pool.clone(),
-            health_pool: pool.clone(),
-            console_pool: replica.clone().unwrap_or(pool),
+            pools: Pools { engine: pool.clone(), api: pool.clone(), console: lists, health: pool },
             replica: replica.map(|replica| Replica::watch(replica, live.clone(), stop.clone())),
             live,
             maintenance: maintenance.watch(),
             engine: engine.as_ref().map(EngineHandle::watch),
             master_key,
             leptos: leptos_options(),
-            settings: AppSettings { retentions, ..settings },
+            settings,
             stop: stop.clone(),
         });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -168,7 +165,7 @@ impl Server {
     /// Waits for a snapshot of what is committed now.
     pub(crate) async fn sampled(&self) {
         let now = "select clock_timestamp()";
-        let now: DateTime<Utc> = sqlx::query_scalar(now).fetch_one(&self.state.pool).await.unwrap();
+        let now: DateTime<Utc> = sqlx::query_scalar(now).fetch_one(&self.state.pools.api).await.unwrap();
         self.until_snapshot(|snapshot| snapshot.at > now).await;
     }
 
