@@ -2,13 +2,12 @@
 
 use crate::{Headgate, ServiceError};
 use access::audit::Entry;
-use delivery::DeleteOptions;
+use delivery::{DeleteOptions, deletions};
 use model::{
     actor::Actor,
     app::{App, AppChanges, NewApp},
     id::{AppId, OperationId},
 };
-use queue::store::deletions;
 
 impl Headgate {
     /// Creates an app and its built-in integration `workers`.

@@ -1,6 +1,6 @@
 //! Apps and integrations, their lanes, limits and secrets.
 
-use delivery::{DeleteOptions, DeliveryError, IntegrationFilter, RecordFilter, RecordPageRequest};
+use delivery::{DeleteOptions, DeliveryError, IntegrationFilter, RecordFilter, RecordPageRequest, deletions};
 use model::{
     actor::Scope,
     app::NewApp,
@@ -8,7 +8,6 @@ use model::{
     integration::IntegrationType,
     page::PageRequest,
 };
-use queue::store::deletions;
 use serde_json::{Value, json};
 use sqlx::PgPool;
 
