@@ -180,10 +180,10 @@ create index system_events_by_version on headgate.system_events (program, versio
 
 create table headgate.recounts (
     is_only boolean primary key default true,
-    -- Integrations (then apps for their records, then causes of failures) up to this one are done; null at the beginning of each part.
+    -- The counters that are being proven, by the name of `queue::maintenance::Counters`; null: those of jobs, which come first.
+    stage text,
+    -- Integrations, apps or causes of failures up to this one are done; null at the beginning.
     cursor uuid,
-    is_at_records boolean not null default false,
-    is_at_failures boolean not null default false,
     began_at timestamptz,
     proven int not null default 0,
     unproven int not null default 0,

@@ -7,14 +7,17 @@ use model::{
     id::{AppId, OperationId},
     page::{Page, PageRequest},
 };
-use queue::{
-    QueueError,
-    store::deletions::{self, NewDeletion},
-};
+use queue::QueueError;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use crate::{Delivery, DeliveryError, integrations, store};
+use crate::{
+    Delivery, DeliveryError, integrations,
+    store::{
+        self,
+        deletions::{self, NewDeletion},
+    },
+};
 
 /// So many slugs (`name`, `name-2` …) are tried before one with a random ending.
 const NUMBERED_SLUGS: u32 = 5;
@@ -67,7 +70,7 @@ impl Delivery {
     }
 
     /// Deletes an app with its integrations. Their jobs and records are deleted after the commit, by the deletion with the returned id
-    /// ([`queue::store::deletions`]).
+    /// ([`crate::deletions`]).
     ///
     /// # Errors
     /// `NotFound`; `live-jobs` when there are live jobs that are not to be cancelled; the version was changed meanwhile.

@@ -9,6 +9,7 @@ use model::{
     page::Page,
     record::{Record, RecordFilter, RecordWithSync, SentFilter, SentRecord},
     record_page::RecordPageRequest,
+    retention::Retentions,
 };
 use queue::{
     Waker,
@@ -19,7 +20,7 @@ use sqlx::PgPool;
 
 use crate::{
     DeliveryConfig, DeliveryError, Marks, MasterKey, RecordCounts, TargetGuard, catalog::GroupCommit,
-    connector, http::client::Client, resync, store,
+    connector, http::client::Client, services, store,
 };
 
 /// Everything about apps, integrations, records and re-syncs. Cheap to clone.
@@ -85,10 +86,10 @@ impl Delivery {
         Arc::new(connector::DeliveryHandler::new(self.clone()))
     }
 
-    /// The maintenance services of integrations, which the leader runs.
+    /// The maintenance services of apps, integrations and records, which the leader runs.
     #[must_use]
-    pub fn services(&self) -> Vec<Arc<dyn Service>> {
-        resync::services(self)
+    pub fn services(&self, kept: Retentions) -> Vec<Arc<dyn Service>> {
+        services::services(self, kept)
     }
 
     /// Lists the catalog in the order of app, type and id.

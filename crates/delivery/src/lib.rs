@@ -23,6 +23,7 @@ mod lookup;
 mod masks;
 mod resync;
 pub mod secrets;
+mod services;
 mod store;
 
 pub use config::DeliveryConfig;
@@ -31,4 +32,4 @@ pub use error::DeliveryError;
 pub use http::target_guard::TargetGuard;
 pub use model::{record::RecordFilter, record_page::RecordPageRequest};
 pub use secrets::{MasterKey, Secret};
-pub use store::{marks::Marks, record_counts::RecordCounts};
+pub use store::{deletions, marks::Marks, record_counts::RecordCounts};

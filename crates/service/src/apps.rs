@@ -2,13 +2,13 @@
 
 use crate::{Allowed, Headgate, ServiceError, permission};
 use access::audit::Entry;
+use delivery::deletions;
 use model::{
     app::{App, AppChanges, NewApp},
     deletion::DeleteOptions,
     id::{AppId, OperationId},
     page::{Page, PageRequest},
 };
-use queue::store::deletions;
 
 impl Headgate {
     /// Lists apps, newest first.

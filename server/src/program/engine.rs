@@ -52,8 +52,9 @@ impl Engine {
         }
         // Maintenance goes on while running jobs finish, so that their counters are folded too.
         let maintenance_stop = CancellationToken::new();
-        let mut services = delivery.services();
+        let mut services = delivery.services(config.retentions);
         services.extend(insight::services::services(&config));
+        services.extend(access::services(config.retentions));
         let (pool, token) = (pool.clone(), maintenance_stop.clone());
         let maintenance = match &worker {
             Some(worker) => Maintenance::start_as(worker.worker_id(), pool, config.clone(), services, token),

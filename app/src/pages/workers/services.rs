@@ -23,7 +23,7 @@ pub fn Services(page: Memo<WorkersPage>) -> impl IntoView {
                 };
                 view! {
                     <tr>
-                        <td class="what">{words(&service.name)}</td>
+                        <td class="what">{sentence(&service.name).map_or_else(|| service.name.replace('_', " "), str::to_owned)}</td>
                         <td class="state">
                             <Pill
                                 tone=Signal::stored(tone)
@@ -82,14 +82,16 @@ fn times(n: u32) -> String {
     format!("Failed {}", format::counted(n.into(), "time", "times"))
 }
 
-fn words(name: &str) -> String {
-    match name {
+/// What a service does; none: it is of a newer version.
+fn sentence(name: &str) -> Option<&'static str> {
+    Some(match name {
         "promote" => "Moves due jobs into the queue",
         "lease_recovery" => "Recovers jobs of lost leases",
         "breakers" => "Ends the waits of open circuits",
         "deletions" => "Deletes the rest of deleted apps and integrations",
         "expiry" => "Ends expired jobs",
         "fold_counts" => "Adds up counters",
+        "fold_record_counts" => "Adds up the numbers of records",
         "rollup" => "Aggregates statistics for charts",
         "sample" => "Takes live numbers for the console",
         "limit_use" => "Records the use of rate limits",
@@ -97,16 +99,40 @@ fn words(name: &str) -> String {
         "operations" => "Runs bulk operations",
         "partitions" => "Creates partitions for the days ahead",
         "failures" => "Groups failures by cause",
-        "retention" => "Deletes what is older than its retention",
+        "retention" => "Deletes finished jobs and events that are older than their retention",
+        "access_retention" => "Deletes ended sessions, and audit log lines older than their retention",
+        "delivery_retention" => "Deletes event ids and re-syncs that are older than their retention",
         "insight_retention" => "Deletes statistics that are older than they are kept",
         "deleted_records" => "Deletes records whose deletion every integration knows",
         "vacuum" => "Keeps the tables small",
         "recount" => "Checks the counters",
         "reindex" => "Keeps the indexes small",
         "tidy" => "Removes orphaned rows",
-        "resync" | "resyncs" => "Creates the jobs of re-syncs",
-        // A service of a newer version.
-        other => return other.replace('_', " "),
+        "resyncs" => "Creates the jobs of re-syncs",
+        _ => return None,
+    })
+}
+
+#[cfg(all(test, feature = "ssr"))]
+mod tests {
+    use super::*;
+    use delivery::{Delivery, DeliveryConfig, MasterKey, TargetGuard};
+    use queue::{EngineConfig, Waker, maintenance::all_services};
+    use sqlx::PgPool;
+
+    #[tokio::test]
+    async fn every_service_has_a_sentence() {
+        let pool = PgPool::connect_lazy("postgres:///none").unwrap();
+        let guard = TargetGuard::new(Vec::new(), false);
+        let waker = Waker::new(pool.clone());
+        let delivery =
+            Delivery::new(pool, MasterKey::generate(), guard, DeliveryConfig::default(), waker).unwrap();
+        let config = EngineConfig::default();
+        let mut services = delivery.services(config.retentions);
+        services.extend(insight::services::services(&config));
+        services.extend(access::services(config.retentions));
+        for service in all_services(&config, services) {
+            assert!(sentence(service.name()).is_some(), "{}", service.name());
+        }
     }
-    .to_owned()
 }

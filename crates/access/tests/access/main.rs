@@ -5,6 +5,7 @@ mod activity;
 mod api_keys;
 mod audit;
 mod idempotency;
+mod retention;
 mod sign_in;
 #[path = "../../../queue/tests/it/support/touched.rs"]
 mod touched;

@@ -1,5 +1,5 @@
 //! Deleting an integration: its row goes at once, so that nothing is accepted or sent for it any more. Its jobs, dead letters and sent state
-//! are deleted afterwards (`queue::store::deletions`), so that the request does not wait, however many there are.
+//! are deleted afterwards (`store/deletions.rs`), so that the request does not wait, however many there are.
 
 use model::{
     actor::Scope,
@@ -7,21 +7,23 @@ use model::{
     id::{AppId, IntegrationId, OperationId},
     integration::Integration,
 };
-use queue::{
-    QueueError,
-    store::deletions::{self, NewDeletion},
-};
+use queue::QueueError;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
 use crate::{
     Delivery, DeliveryError,
-    store::{self, integrations::RowLock, rate_limits},
+    store::{
+        self,
+        deletions::{self, NewDeletion},
+        integrations::RowLock,
+        rate_limits,
+    },
 };
 
 impl Delivery {
     /// Deletes an integration. Its jobs, dead letters and sent state are deleted after the commit, by the deletion with the returned id
-    /// ([`queue::store::deletions`]). Its finished jobs stay until retention deletes them.
+    /// ([`crate::deletions`]). Its finished jobs stay until retention deletes them.
     ///
     /// # Errors
     /// `NotFound`; `live-jobs` when there are live jobs that are not to be cancelled; the version was changed meanwhile; `built-in`.

@@ -14,7 +14,7 @@ mod control;
 mod service;
 mod start;
 
-use std::sync::Arc;
+pub(crate) use service::Resyncs;
 
 use model::{
     actor::Scope,
@@ -22,13 +22,8 @@ use model::{
     page::{Page, PageRequest},
     resync::Resync,
 };
-use queue::maintenance::Service;
 
 use crate::{Delivery, DeliveryError, store};
-
-pub(crate) fn services(delivery: &Delivery) -> Vec<Arc<dyn Service>> {
-    vec![Arc::new(service::Resyncs::new(delivery.clone()))]
-}
 
 impl Delivery {
     /// Lists re-syncs, newest first.

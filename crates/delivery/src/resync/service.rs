@@ -29,14 +29,14 @@ use crate::{
 /// As health and metrics know it.
 const NAME: &str = "resyncs";
 
-pub(super) struct Resyncs {
+pub(crate) struct Resyncs {
     delivery: Delivery,
     pauses: Pauses,
     cancellations: BatchCancels,
 }
 
 impl Resyncs {
-    pub(super) fn new(delivery: Delivery) -> Self {
+    pub(crate) fn new(delivery: Delivery) -> Self {
         Self { delivery, pauses: Pauses::of(NAME, CHUNK), cancellations: BatchCancels::of(NAME, CHUNK) }
     }
 

@@ -5,6 +5,8 @@
 
 pub(crate) mod apps;
 pub(crate) mod catalog;
+pub mod deletions;
+pub(crate) mod fold_records;
 pub(crate) mod integrations;
 pub(crate) mod jobs;
 pub(crate) mod lookup;
@@ -14,5 +16,8 @@ pub(crate) mod material;
 pub(crate) mod rate_limits;
 pub(crate) mod record_counts;
 pub(crate) mod records;
+pub(crate) mod recount_records;
 pub(crate) mod resyncs;
+pub(crate) mod retention;
 pub(crate) mod sent;
+pub(crate) mod tombstones;

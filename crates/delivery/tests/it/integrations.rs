@@ -1,6 +1,6 @@
 //! Apps and integrations, their lanes, limits and secrets.
 
-use delivery::{DeliveryError, RecordFilter, RecordPageRequest};
+use delivery::{DeliveryError, RecordFilter, RecordPageRequest, deletions};
 use model::{
     actor::Scope,
     app::NewApp,
@@ -10,7 +10,6 @@ use model::{
     integration_query::IntegrationFilter,
     page::PageRequest,
 };
-use queue::store::deletions;
 use serde_json::{Value, json};
 use sqlx::PgPool;
 

@@ -12,6 +12,7 @@ mod exchanges;
 mod in_sync;
 mod integrations;
 mod jobs;
+mod maintenance;
 mod material;
 mod own_lanes;
 mod previews;
@@ -21,5 +22,7 @@ mod resyncs;
 mod sending;
 mod status;
 mod support;
+#[path = "../../../queue/tests/it/support/touched.rs"]
+mod touched;
 mod uncertain;
 mod verdicts;

@@ -6,6 +6,7 @@ use delivery::{DeliveryConfig, DeliveryError};
 use model::{
     id::{IntegrationId, ResyncId, WorkerId},
     resync::{Resync, ResyncStarted, ResyncState},
+    retention::Retentions,
 };
 use queue::store::leader;
 use serde_json::{Value, json};
@@ -35,7 +36,7 @@ pub(crate) async fn maintain(world: &World) {
     let mut conn = world.pool.acquire().await.unwrap();
     let holder = WorkerId::generate();
     let term = leader::acquire(&mut conn, holder, Duration::from_secs(60)).await.unwrap().unwrap();
-    for service in world.delivery.services() {
+    for service in world.delivery.services(Retentions::default()) {
         while service.run_once(&world.pool, term).await.unwrap() {}
     }
     leader::release(&mut conn, term).await.unwrap();
@@ -43,8 +44,9 @@ pub(crate) async fn maintain(world: &World) {
 
 /// Whether the work sign says that there is something to do.
 async fn is_seen(world: &World) -> bool {
-    let services = world.delivery.services();
-    let sign = services[0].sign().unwrap();
+    let services = world.delivery.services(Retentions::default());
+    let resyncs = services.iter().find(|service| service.name() == "resyncs").unwrap();
+    let sign = resyncs.sign().unwrap();
     sqlx::query_scalar(AssertSqlSafe(format!("select ({sign})"))).fetch_one(&world.pool).await.unwrap()
 }
 

@@ -3,7 +3,6 @@
 mod failures;
 mod limit_use;
 mod operations;
-mod retention;
 mod rollup;
 mod sample;
 mod views;
@@ -11,12 +10,15 @@ mod views;
 pub use failures::Failures;
 pub use limit_use::LimitUse;
 pub use operations::RunOperations;
-pub use retention::InsightRetention;
 pub use rollup::Rollup;
 pub use sample::Sample;
 pub use views::CountViews;
 
-use queue::{EngineConfig, maintenance::Service};
+use crate::store::retention;
+use queue::{
+    EngineConfig,
+    maintenance::{Retention, Service},
+};
 use std::sync::Arc;
 
 /// All of them, to be handed to [`queue::maintenance::Maintenance`].
@@ -29,6 +31,6 @@ pub fn services(config: &EngineConfig) -> Vec<Arc<dyn Service>> {
         Arc::new(LimitUse),
         Arc::new(RunOperations),
         Arc::new(CountViews),
-        Arc::new(InsightRetention::new(config.retentions)),
+        Arc::new(Retention::of("insight_retention", retention::rows(config.retentions))),
     ]
 }

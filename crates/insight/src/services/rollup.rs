@@ -1,14 +1,11 @@
 //! Folds throughput and latencies.
 
-use crate::store::stats::rollup;
+use crate::store::stats::{latency, rollup};
 use async_trait::async_trait;
 use queue::{
     error::QueueError,
     maintenance::Service,
-    store::{
-        counts::{fold::CHUNK, latency},
-        leader::Term,
-    },
+    store::{counts::fold::CHUNK, leader::Term},
 };
 use sqlx::PgPool;
 use std::{

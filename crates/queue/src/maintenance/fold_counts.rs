@@ -1,37 +1,74 @@
-//! Folds the appended deltas of all counters.
+//! Folds the appended deltas of counters.
 
-use super::Service;
+use super::{Counters, Service};
 use crate::{
     error::QueueError,
     store::{counts::fold, leader::Term},
 };
 use async_trait::async_trait;
+use futures::future::BoxFuture;
 use sqlx::PgPool;
 use std::{
-    sync::atomic::{AtomicI64, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
     time::Duration,
 };
 
 /// While nothing happens.
 const MAX_INTERVAL: Duration = Duration::from_secs(1);
 
-/// `job_counts`, `record_counts`, `in_sync_counts` and the counts of batches.
-#[derive(Debug, Default)]
+/// Folds a chunk of the deltas of one kind of counters; returns how many.
+pub type Fold = for<'a> fn(&'a PgPool, Term) -> BoxFuture<'a, Result<i64, QueueError>>;
+
+/// Folds the counters of one crate. The engine's are `job_counts` and the counts of batches.
+#[derive(Debug)]
 pub struct FoldCounts {
+    name: &'static str,
+    sign: &'static str,
+    folds: &'static [Fold],
+    /// What the recount proves of them.
+    counters: Vec<Arc<dyn Counters>>,
     last_folded: AtomicI64,
+}
+
+impl Default for FoldCounts {
+    /// The engine's.
+    fn default() -> Self {
+        Self::of(
+            "fold_counts",
+            "exists (select from headgate.job_count_deltas) or exists (select from headgate.batch_deltas)",
+            &[
+                |pool, term| Box::pin(fold::job_counts(pool, term)),
+                |pool, term| Box::pin(fold::batches(pool, term)),
+            ],
+            Vec::new(),
+        )
+    }
+}
+
+impl FoldCounts {
+    /// A service of this name that folds these while its sign ([`Service::sign`]) is seen, and whose counters the recount proves.
+    #[must_use]
+    pub fn of(
+        name: &'static str,
+        sign: &'static str,
+        folds: &'static [Fold],
+        counters: Vec<Arc<dyn Counters>>,
+    ) -> Self {
+        Self { name, sign, folds, counters, last_folded: AtomicI64::default() }
+    }
 }
 
 #[async_trait]
 impl Service for FoldCounts {
     fn name(&self) -> &'static str {
-        "fold_counts"
+        self.name
     }
 
     fn sign(&self) -> Option<&'static str> {
-        Some(
-            "exists (select from headgate.job_count_deltas) or exists (select from headgate.record_count_deltas) \
-             or exists (select from headgate.in_sync_count_deltas) or exists (select from headgate.batch_deltas)",
-        )
+        Some(self.sign)
     }
 
     fn is_busy(&self) -> bool {
@@ -48,13 +85,25 @@ impl Service for FoldCounts {
         }
     }
 
+    fn counters(&self) -> Vec<Arc<dyn Counters>> {
+        self.counters.clone()
+    }
+
     async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool, QueueError> {
-        // One that fails must not keep the others from being folded.
-        let jobs = fold::job_counts(pool, term).await;
-        let records = fold::record_counts(pool, term).await;
-        let in_sync = fold::in_sync_counts(pool, term).await;
-        let batches = fold::batches(pool, term).await;
-        let most = jobs?.max(records?).max(in_sync?).max(batches?);
+        let mut most = 0;
+        let mut first_error = None;
+        for fold in self.folds {
+            // One that fails must not keep the others from being folded.
+            match fold(pool, term).await {
+                Ok(folded) => most = most.max(folded),
+                Err(error) => {
+                    first_error.get_or_insert(error);
+                }
+            }
+        }
+        if let Some(error) = first_error {
+            return Err(error);
+        }
         self.last_folded.store(most, Ordering::Relaxed);
         Ok(most >= fold::CHUNK)
     }

@@ -1,8 +1,8 @@
 //! The leader: acquires the lease when it is free, renews it every third of its length, and runs the services meanwhile.
 
 use super::{
-    MaintenanceHealth, Service, ServiceHealth, backup_fold::fold_when_many, election::Election,
-    engine_services, run, signs,
+    MaintenanceHealth, Service, ServiceHealth, all_services, backup_fold::fold_when_many, election::Election,
+    run, signs,
 };
 use crate::{
     config::EngineConfig,
@@ -62,8 +62,7 @@ impl Maintenance {
         extra: Vec<Arc<dyn Service>>,
         token: CancellationToken,
     ) -> MaintenanceHandle {
-        let mut services = engine_services(&config);
-        services.extend(extra);
+        let services = all_services(&config, extra);
         let health = MaintenanceHealth::new(services.iter().map(|service| service.name()));
         services.iter().for_each(|service| service.watch(&health));
         tokio::spawn(fold_when_many(pool.clone(), health.clone(), token.clone()));
@@ -92,7 +91,7 @@ impl Maintenance {
             return Ok(false);
         };
         let mut ran = Ok(true);
-        'services: for service in engine_services(config).into_iter().chain(extra) {
+        'services: for service in all_services(config, extra) {
             loop {
                 match service.run_once(pool, term).await {
                     Ok(true) => {}

@@ -1,28 +1,27 @@
 //! Proves regularly that the counters are exact.
 //!
-//! One integration at a time, each in a short statement on a connection of its own. A lane so long that counting it would keep a snapshot
+//! One part (an integration, an app …) at a time, each in a short statement on a connection of its own. A lane so long that counting it would keep a snapshot
 //! for more than two seconds is skipped and reported as not proven: the proof must not slow the queue down.
 
-use super::Service;
+use super::{Counters, Service};
 use crate::{
     error::QueueError,
     pool,
     store::{
         counts::{
-            recount::{Proof, next_app, next_integration, prove_in_sync, prove_jobs, prove_records},
-            recount_failures::{next_cause, prove_failures},
+            recount::{Proof, begin, conclude, next_integration, prove_jobs},
             recounts::{self, Round},
         },
         leader::Term,
     },
 };
 use async_trait::async_trait;
-use model::{
-    failure::CauseId,
-    id::{AppId, IntegrationId},
-};
+use model::id::IntegrationId;
 use sqlx::{Connection as _, PgConnection, PgPool};
-use std::time::{Duration, Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 use uuid::Uuid;
 
 /// Between the end of a round and the next.
@@ -34,10 +33,10 @@ const COUNT_TIMEOUT: Duration = Duration::from_secs(2);
 /// The length of a run; then the disk is left to others for a while.
 const RUN: Duration = Duration::from_secs(2);
 
-/// Recounts the jobs of every integration and the records it has, the records of every app and the failures of every cause; logs and corrects
-/// what was wrong.
+/// Recounts the jobs of every integration, and then what other crates count; logs and corrects what was wrong.
 #[derive(Debug)]
 pub struct Recount {
+    counters: Vec<Arc<dyn Counters>>,
     started_at: Instant,
     after_start: Duration,
     count_timeout: Duration,
@@ -53,7 +52,13 @@ impl Recount {
     /// With another wait before the first round, and another timeout of the statements: for tests and tools.
     #[must_use]
     pub fn with(after_start: Duration, count_timeout: Duration) -> Self {
-        Self { started_at: Instant::now(), after_start, count_timeout }
+        Self { counters: Vec::new(), started_at: Instant::now(), after_start, count_timeout }
+    }
+
+    /// Recounts these too, in this order.
+    #[must_use]
+    pub fn with_counters(self, counters: Vec<Arc<dyn Counters>>) -> Self {
+        Self { counters, ..self }
     }
 }
 
@@ -96,7 +101,7 @@ impl Recount {
         while !is_over && began_at.elapsed() < RUN {
             let drift_before = round.drift;
             is_over = self.step(connection, term, &mut round).await?;
-            recounts::save(connection, term, round, round.drift - drift_before, is_over).await?;
+            recounts::save(connection, term, &round, round.drift - drift_before, is_over).await?;
         }
         if is_over {
             tracing::info!(
@@ -109,70 +114,68 @@ impl Recount {
         Ok(())
     }
 
-    /// One integration, one app, or one cause; true when none is left.
+    /// One part of the round; true when none is left.
     async fn step(
         &self,
         connection: &mut PgConnection,
         term: Term,
         round: &mut Round,
     ) -> Result<bool, QueueError> {
-        let off_by = if round.is_at_failures {
-            let after = CauseId(round.cursor.as_u64_pair().0);
-            let Some(cause) = next_cause(connection, after).await? else { return Ok(true) };
-            round.cursor = Uuid::from_u64_pair(cause.0, 0);
-            let off_by = prove_failures(connection, term, cause, self.count_timeout).await?;
-            if let Some(off_by @ 1..) = off_by {
-                tracing::error!(failure.cause = %cause, off_by, "the number of failures of cause {cause} was wrong and has been corrected");
-            }
-            off_by
-        } else if round.is_at_records {
-            let Some(app_id) = next_app(connection, AppId(round.cursor)).await? else {
-                (round.is_at_failures, round.cursor) = (true, Uuid::nil());
-                return Ok(false);
-            };
-            round.cursor = app_id.0;
-            let off_by = prove_records(connection, term, app_id, self.count_timeout).await?;
-            if let Some(off_by @ 1..) = off_by {
-                tracing::error!(app.id = %app_id, off_by, "the number of records of app {app_id} was wrong and has been corrected");
-            }
-            off_by
-        } else {
-            let Some(id) = next_integration(connection, IntegrationId(round.cursor)).await? else {
-                (round.is_at_records, round.cursor) = (true, Uuid::nil());
-                return Ok(false);
-            };
-            round.cursor = id.0;
-            let in_sync = prove_in_sync(connection, term, id, self.count_timeout).await?;
-            match in_sync {
-                Some(0) => {}
-                // No fault: jobs under way for an integration that takes no more jobs are not waited for.
-                Some(off_by) => tracing::info!(
-                    integration.id = %id, off_by,
-                    "the number of records that integration {id} has in their current version has been corrected"
-                ),
-                None => round.unproven += 1,
-            }
-            match prove_jobs(connection, term, id, self.count_timeout).await? {
-                Proof::Holds => Some(0),
-                Proof::Open => None,
-                Proof::Repaired(drifts) => {
-                    for drift in &drifts {
-                        tracing::error!(
-                            integration.id = %id, status = drift.status, attempt = drift.attempt, counted = drift.counted,
-                            real = drift.real, "a counter of integration {id} was wrong and has been corrected"
-                        );
-                    }
-                    Some(drifts.iter().map(|drift| (drift.counted - drift.real).abs()).sum::<i64>())
-                }
-            }
+        let Some(stage) = &round.stage else {
+            return self.prove_next_integration(connection, term, round).await;
         };
-        match off_by {
-            Some(off_by) => {
-                round.proven += 1;
-                round.drift += off_by;
+        // Counters that this process does not know, because it is of another version or program, are left to the next round.
+        let Some(index) = self.counters.iter().position(|counters| counters.name() == stage) else {
+            return Ok(true);
+        };
+        let counters = &self.counters[index];
+        let Some(part) = counters.next(connection, round.cursor).await? else {
+            round.cursor = Uuid::nil();
+            round.stage = self.counters.get(index + 1).map(|next| next.name().to_owned());
+            return Ok(round.stage.is_none());
+        };
+        round.cursor = part;
+        let off_by = match begin(connection, term, self.count_timeout).await? {
+            Some(mut transaction) => {
+                let compared = counters.prove(&mut transaction, part).await;
+                conclude(transaction, compared).await?
             }
-            None => round.unproven += 1,
+            None => None,
+        };
+        if let Some(off_by @ 1..) = off_by {
+            counters.report(part, off_by);
         }
+        if counters.is_exact() || off_by.is_none() {
+            round.add(off_by);
+        }
+        Ok(false)
+    }
+
+    async fn prove_next_integration(
+        &self,
+        connection: &mut PgConnection,
+        term: Term,
+        round: &mut Round,
+    ) -> Result<bool, QueueError> {
+        let Some(id) = next_integration(connection, IntegrationId(round.cursor)).await? else {
+            round.cursor = Uuid::nil();
+            round.stage = self.counters.first().map(|first| first.name().to_owned());
+            return Ok(round.stage.is_none());
+        };
+        round.cursor = id.0;
+        round.add(match prove_jobs(connection, term, id, self.count_timeout).await? {
+            Proof::Holds => Some(0),
+            Proof::Open => None,
+            Proof::Repaired(drifts) => {
+                for drift in &drifts {
+                    tracing::error!(
+                        integration.id = %id, status = drift.status, attempt = drift.attempt, counted = drift.counted,
+                        real = drift.real, "a counter of integration {id} was wrong and has been corrected"
+                    );
+                }
+                Some(drifts.iter().map(|drift| (drift.counted - drift.real).abs()).sum::<i64>())
+            }
+        });
         Ok(false)
     }
 }

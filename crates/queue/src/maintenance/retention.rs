@@ -1,33 +1,47 @@
-//! Deletes what is past its retention: whole days of finished jobs, and rows of other tables.
+//! Deletes what is past its retention: rows of tables, and whole days of finished jobs.
 
 use super::Service;
 use crate::{
     error::QueueError,
-    store::{leader::Term, partitions, retention},
+    store::{
+        leader::Term,
+        partitions,
+        retention::{self, Expired},
+    },
 };
 use async_trait::async_trait;
 use model::retention::{Retained, Retentions};
 use sqlx::PgPool;
 use std::time::Duration;
 
-/// Drops day partitions and deletes rows past their retention.
+/// Deletes expired rows of the tables of one crate.
 #[derive(Debug)]
 pub struct Retention {
-    kept: Retentions,
+    name: &'static str,
+    rows: Vec<Expired>,
+    /// How long finished jobs are kept; none: their partitions are not this service's.
+    finished_jobs: Option<Duration>,
 }
 
 impl Retention {
-    /// With these retentions.
+    /// A service of this name that deletes these.
+    #[must_use]
+    pub fn of(name: &'static str, rows: Vec<Expired>) -> Self {
+        Self { name, rows, finished_jobs: None }
+    }
+
+    /// The engine's: it drops the day partitions of finished jobs too.
     #[must_use]
     pub fn new(kept: Retentions) -> Self {
-        Self { kept }
+        let finished_jobs = Some(kept.of(Retained::FinishedJobs));
+        Self { finished_jobs, ..Self::of("retention", retention::of_engine()) }
     }
 }
 
 #[async_trait]
 impl Service for Retention {
     fn name(&self) -> &'static str {
-        "retention"
+        self.name
     }
 
     fn interval(&self) -> Duration {
@@ -40,12 +54,10 @@ impl Service for Retention {
     }
 
     async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool, QueueError> {
-        let expired = retention::delete_expired(pool, term).await;
-        let history = retention::delete_history(pool, term, self.kept).await;
-        let is_more = expired.and_then(|more| Ok(more | history?));
+        let is_more = retention::delete_expired(pool, term, &self.rows).await;
         // Also when rows could not be deleted, because it is the old partitions that fill a disk.
-        if !matches!(is_more, Ok(true)) {
-            partitions::drop_expired(pool, term, self.kept.of(Retained::FinishedJobs)).await?;
+        if let (Some(kept), Ok(false) | Err(_)) = (self.finished_jobs, &is_more) {
+            partitions::drop_expired(pool, term, kept).await?;
         }
         is_more
     }

@@ -1,8 +1,8 @@
 //! The trait of a service, and the engine's own services.
 
 use super::{
-    Breakers, DeletedRecords, Deletions, Expiry, FoldCounts, LeaseRecovery, MaintenanceHealth, Partitions,
-    Promote, Recount, Reindex, Retention, Tidy, Vacuum,
+    Breakers, Counters, Expiry, FoldCounts, LeaseRecovery, MaintenanceHealth, Partitions, Promote, Recount,
+    Reindex, Retention, Tidy, Vacuum,
 };
 use crate::{config::EngineConfig, error::QueueError, store::leader::Term};
 use async_trait::async_trait;
@@ -39,6 +39,11 @@ pub trait Service: Send + Sync + 'static {
     /// Called once, before the first run, with access to the health of all services.
     fn watch(&self, _health: &MaintenanceHealth) {}
 
+    /// Counters of its crate, which the engine's recount proves too.
+    fn counters(&self) -> Vec<Arc<dyn Counters>> {
+        Vec::new()
+    }
+
     /// Does a bounded piece of work; true when there is more to do at once.
     ///
     /// Tests `term` in the statements that write, or before them in the same transaction
@@ -49,22 +54,23 @@ pub trait Service: Send + Sync + 'static {
     async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool, QueueError>;
 }
 
-/// The engine's own services.
+/// The engine's own services, and those of the crates above it.
 #[must_use]
-pub fn engine_services(config: &EngineConfig) -> Vec<Arc<dyn Service>> {
-    vec![
+pub fn all_services(config: &EngineConfig, extra: Vec<Arc<dyn Service>>) -> Vec<Arc<dyn Service>> {
+    let counters = extra.iter().flat_map(|service| service.counters()).collect();
+    let mut services: Vec<Arc<dyn Service>> = vec![
         Arc::new(Promote::default()),
         Arc::new(LeaseRecovery::new(config)),
         Arc::new(Breakers),
-        Arc::new(Deletions),
         Arc::new(Expiry::default()),
         Arc::new(FoldCounts::default()),
         Arc::new(Partitions),
         Arc::new(Retention::new(config.retentions)),
-        Arc::new(DeletedRecords::new(config.retentions)),
         Arc::new(Vacuum::default()),
-        Arc::new(Recount::default()),
+        Arc::new(Recount::default().with_counters(counters)),
         Arc::new(Reindex::default()),
         Arc::new(Tidy::default()),
-    ]
+    ];
+    services.extend(extra);
+    services
 }

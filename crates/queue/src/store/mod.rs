@@ -9,7 +9,7 @@ pub mod built_in;
 pub mod clock;
 pub mod counts;
 pub mod dead_letters;
-pub mod deletions;
+pub mod forget;
 pub mod jobs;
 pub mod lanes;
 pub mod leader;

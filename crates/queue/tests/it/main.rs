@@ -6,5 +6,6 @@ mod connecting;
 mod jobs;
 mod library;
 mod maintenance;
+mod owners;
 mod support;
 mod worker;

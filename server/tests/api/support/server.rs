@@ -95,8 +95,9 @@ impl Server {
             let handlers = Handlers::new(delivery.handler());
             Engine::start(pool.clone(), engine_config.clone(), handlers, stop.clone())
         });
-        let mut services = delivery.services();
+        let mut services = delivery.services(engine_config.retentions);
         services.extend(insight::services::services(&engine_config));
+        services.extend(access::services(engine_config.retentions));
         let retentions = engine_config.retentions;
         let maintenance = Maintenance::start(pool.clone(), engine_config, services, stop.clone());
         let live = LiveHub::start(pool.clone(), stop.clone());

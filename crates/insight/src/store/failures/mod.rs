@@ -7,6 +7,7 @@ mod fold;
 mod growing;
 mod notes;
 mod read;
+mod recount;
 mod steer;
 mod sweep;
 
@@ -14,5 +15,6 @@ pub use fold::fold;
 pub use growing::growing;
 pub use notes::{notes, set_note};
 pub use read::{affected, count_open, detail, get, list};
+pub use recount::{next_cause, prove_failures};
 pub use steer::mark;
 pub use sweep::sweep;

@@ -21,4 +21,3 @@ pub use read::{get, list};
 pub use run::{RunningOperation, begin_held, run_chunk, running};
 pub use start::{PreparedBulk, outcome, prepare, start};
 pub use undo::undo;
-pub use undo_state::delete_expired;

@@ -2,14 +2,11 @@
 
 use model::{
     actor::Scope,
-    id::{AppId, JobId, OperationId, WorkerId},
+    id::{AppId, JobId, OperationId},
 };
-use queue::{error::QueueError, store::leader::Term};
+use queue::error::QueueError;
 use sqlx::{PgConnection, PgPool};
 use uuid::Uuid;
-
-/// Rows deleted by one statement.
-const CHUNK: i64 = 5_000;
 
 /// Saves live jobs, and successors of jobs that are being processed, before they are cancelled.
 pub(super) async fn save_before_cancel(
@@ -160,24 +157,4 @@ pub(super) async fn jobs(
     .fetch_all(pool)
     .await?;
     Ok(jobs)
-}
-
-/// Deletes a chunk of what is older than 24 hours, when an undo is no longer possible; returns how many.
-pub async fn delete_expired(pool: &PgPool, term: Term) -> Result<u64, QueueError> {
-    let deleted = sqlx::query!(
-        r#"
-        delete from headgate.operation_jobs
-        where ctid = any (array(
-            select ctid from headgate.operation_jobs
-            where kept_at < (select clock_timestamp()) - interval '24 hours' and (select headgate.is_leader($1, $2))
-            order by kept_at limit $3
-        )) and kept_at < clock_timestamp() - interval '24 hours'
-        "#,
-        term.holder as WorkerId,
-        term.number,
-        CHUNK,
-    )
-    .execute(pool)
-    .await?;
-    Ok(deleted.rows_affected())
 }

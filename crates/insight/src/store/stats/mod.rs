@@ -1,9 +1,10 @@
 //! Gauges, rollups and the snapshot, which pages and metrics show without ever counting jobs.
 //!
-//! Statements that change jobs append deltas; `queue::store::counts::fold` and [`rollup`] add them up; readers add what is not folded yet.
+//! Statements that change jobs append deltas; `queue::store::counts::fold`, [`rollup`] and [`latency`] add them up; readers add what is not folded yet.
 
 pub mod answers;
 mod eta;
+pub mod latency;
 pub mod live_snapshots;
 mod measures;
 pub mod minutes;

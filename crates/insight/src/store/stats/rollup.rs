@@ -1,16 +1,11 @@
 //! Throughput: deltas of the finishing statements are summed in steps of 10 s, a minute and an hour, and for all integrations together in steps of 15
 //! minutes too.
 
+use super::latency::{ALL, DAY_STEP};
 use model::id::WorkerId;
 use queue::{
     error::QueueError,
-    store::{
-        counts::{
-            fold::CHUNK,
-            latency::{ALL, DAY_STEP},
-        },
-        leader::Term,
-    },
+    store::{counts::fold::CHUNK, leader::Term},
 };
 use sqlx::PgPool;
 

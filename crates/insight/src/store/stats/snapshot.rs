@@ -3,7 +3,7 @@
 use super::{
     answers,
     eta::{Levels, Pace, eta_seconds},
-    live_snapshots,
+    latency, live_snapshots,
 };
 use crate::store::failures;
 use chrono::{DateTime, Utc};
@@ -20,10 +20,7 @@ use model::{
 };
 use queue::{
     error::QueueError,
-    store::counts::{
-        LaneCounts,
-        latency::{self, Spans},
-    },
+    store::counts::{LaneCounts, latency::Spans},
 };
 use sqlx::{Connection as _, PgConnection, PgPool};
 use std::{

@@ -1,15 +1,13 @@
 //! Throughput over time for charts: every bucket is present, zeros are filled in, and deltas that are not folded yet are included.
 
+use super::latency;
 use chrono::{DateTime, Utc};
 use model::{
     actor::Scope,
     id::{AppId, IntegrationId},
     stats::{Throughput, ThroughputBucket, Window},
 };
-use queue::{
-    error::QueueError,
-    store::counts::latency::{self, Spans},
-};
+use queue::{error::QueueError, store::counts::latency::Spans};
 use sqlx::PgPool;
 use std::collections::HashMap;
 

@@ -1,8 +1,14 @@
 //! Responses of external systems by status: collected by the engine, folded by the leader, read folded or not.
 
-use super::world::{World, delete_expired, lead};
+use super::{
+    delete_expired,
+    world::{World, lead},
+};
 use crate::support::{self, Script, World as Jobs, failed};
-use insight::store::stats::answers::{self, answers};
+use insight::store::stats::{
+    answers::{self, answers},
+    latency::fold,
+};
 use model::{
     actor::Scope,
     id::{AppId, IntegrationId},
@@ -11,7 +17,7 @@ use model::{
 };
 use queue::{
     QueueError,
-    store::counts::latency::{Spans, append, fold},
+    store::counts::latency::{Spans, append},
 };
 use sqlx::PgPool;
 use std::collections::{BTreeMap, HashMap};

@@ -1,14 +1,20 @@
 //! The use of a rate limit is exact to the slot, whoever copies it and however often.
 
-use super::world::{World, delete_expired, lead, take_over};
-use insight::store::rate_limits::{SharedLimit, collect, history};
+use super::{
+    delete_expired,
+    world::{World, lead, take_over},
+};
+use insight::store::{
+    rate_limits::{SharedLimit, collect, history},
+    stats::latency::fold,
+};
 use model::{
     id::IntegrationId,
     limit_use::{LimitUse, LimitWindow},
     rate_limit::RateLimit,
 };
 use queue::store::{
-    counts::latency::{Spans, append, fold},
+    counts::latency::{Spans, append},
     lanes,
 };
 use sqlx::PgPool;

@@ -1,6 +1,15 @@
 //! Statistics, saved views, bulk operations and live numbers, and the services that keep them.
 
-use model::actor::{Actor, ActorKind, Role};
+use model::{
+    actor::{Actor, ActorKind, Role},
+    retention::Retentions,
+};
+use queue::{
+    QueueError,
+    maintenance::{Retention, Service as _},
+    store::leader::Term,
+};
+use sqlx::PgPool;
 
 mod answers;
 mod bulk_pace;
@@ -11,6 +20,8 @@ mod live;
 mod measures;
 mod minutes;
 mod operations;
+mod recount;
+mod retention;
 mod snapshot;
 mod throughput;
 mod undo;
@@ -22,4 +33,10 @@ mod world;
 /// An operator of all apps.
 fn an_operator() -> Actor {
     Actor { kind: ActorKind::System, name: "ops@example.test".to_owned(), role: Role::Operator, app_id: None }
+}
+
+/// Deletes a chunk of everything past its retention, the engine's rows and what is seen.
+async fn delete_expired(pool: &PgPool, term: Term) -> Result<bool, QueueError> {
+    let engine = Retention::new(Retentions::default()).run_once(pool, term).await?;
+    Ok(retention::delete_expired(pool, term, Retentions::default()).await? | engine)
 }

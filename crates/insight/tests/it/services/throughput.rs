@@ -1,6 +1,9 @@
 //! In the throughput every job is in its bucket once, folded or not.
 
-use super::world::{World, delete_expired, lead};
+use super::{
+    delete_expired,
+    world::{World, lead},
+};
 use insight::store::stats::{rollup, throughput, throughput_until};
 use model::{actor::Scope, id::AppId, id::IntegrationId, stats::Window};
 use queue::QueueError;

@@ -1,8 +1,8 @@
 //! Undo of bulk actions.
 
 use super::{
-    an_operator,
-    world::{World, delete_expired, lead, take_over},
+    an_operator, delete_expired,
+    world::{World, lead, take_over},
 };
 use insight::{
     services::RunOperations,

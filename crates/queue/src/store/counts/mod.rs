@@ -3,7 +3,6 @@
 pub mod fold;
 pub mod latency;
 pub mod recount;
-pub mod recount_failures;
 pub mod recounts;
 mod totals;
 

@@ -10,7 +10,7 @@ use crate::{
     error::QueueError,
     store::leader::{self, Term},
 };
-use model::id::{AppId, IntegrationId};
+use model::id::IntegrationId;
 use sqlx::{PgConnection, PgPool};
 use std::time::Duration;
 
@@ -68,17 +68,6 @@ pub async fn next_integration(
     Ok(next)
 }
 
-/// The next app after this one.
-pub async fn next_app(connection: &mut PgConnection, after: AppId) -> Result<Option<AppId>, QueueError> {
-    let next = sqlx::query_scalar!(
-        r#"select id as "id: AppId" from headgate.apps where id > $1 order by id limit 1"#,
-        after as AppId
-    )
-    .fetch_optional(connection)
-    .await?;
-    Ok(next)
-}
-
 /// Proves an integration's counters, and corrects them in the same statement. `timeout` bounds the statement, and so how long its
 /// snapshot keeps dead rows from being vacuumed.
 ///
@@ -99,89 +88,8 @@ pub async fn prove_jobs(
     })
 }
 
-/// The same for the numbers of an app's records; returns by how many they were wrong, none if they could not be proven.
-///
-/// # Errors
-/// `LeaseLost` when the term is over.
-pub async fn prove_records(
-    connection: &mut PgConnection,
-    term: Term,
-    app_id: AppId,
-    timeout: Duration,
-) -> Result<Option<i64>, QueueError> {
-    let Some(mut transaction) = begin(connection, term, timeout).await? else { return Ok(None) };
-    let compared = sqlx::query_scalar!(
-        r#"
-        with differences as materialized (
-            select record_type, sum(n)::bigint as n
-            from (
-                select record_type, 1 as n from headgate.records where app_id = $1 and deleted_at is null
-                union all
-                select record_type, -n from headgate.record_counts where app_id = $1
-                union all
-                select record_type, -n from headgate.record_count_deltas where app_id = $1
-            ) seen
-            group by record_type
-            having sum(n) <> 0
-        ), repaired as (
-            insert into headgate.record_count_deltas (app_id, record_type, n)
-            select $1, record_type, n::int from differences
-        )
-        select coalesce(sum(abs(n)), 0)::bigint as "off_by!" from differences
-        "#,
-        app_id as AppId,
-    )
-    .fetch_one(&mut *transaction)
-    .await
-    .map_err(QueueError::from);
-    conclude(transaction, compared).await
-}
-
-/// The same for the numbers of records that an integration has in their current version.
-///
-/// # Errors
-/// `LeaseLost` when the term is over.
-pub async fn prove_in_sync(
-    connection: &mut PgConnection,
-    term: Term,
-    integration_id: IntegrationId,
-    timeout: Duration,
-) -> Result<Option<i64>, QueueError> {
-    let Some(mut transaction) = begin(connection, term, timeout).await? else { return Ok(None) };
-    let compared = sqlx::query_scalar!(
-        r#"
-        with differences as materialized (
-            select record_type, sum(n)::bigint as n
-            from (
-                select s.record_type, 1 as n
-                from headgate.integrations i
-                join headgate.sent_records s on s.integration_id = i.id
-                join headgate.records r
-                    on r.app_id = i.app_id and r.record_type = s.record_type and r.record_id = s.record_id and r.version = s.version
-                where i.id = $1 and r.deleted_at is null and i.integration_type <> 'external'
-                union all
-                select record_type, -n from headgate.in_sync_counts where integration_id = $1
-                union all
-                select record_type, -n from headgate.in_sync_count_deltas where integration_id = $1
-            ) seen
-            group by record_type
-            having sum(n) <> 0
-        ), repaired as (
-            insert into headgate.in_sync_count_deltas (integration_id, record_type, n)
-            select $1, record_type, n::int from differences
-        )
-        select coalesce(sum(abs(n)), 0)::bigint as "off_by!" from differences
-        "#,
-        integration_id as IntegrationId,
-    )
-    .fetch_one(&mut *transaction)
-    .await
-    .map_err(QueueError::from);
-    conclude(transaction, compared).await
-}
-
 /// Commits what was found and corrected; none if it took too long.
-pub(super) async fn conclude<T>(
+pub(crate) async fn conclude<T>(
     transaction: sqlx::Transaction<'_, sqlx::Postgres>,
     compared: Result<T, QueueError>,
 ) -> Result<Option<T>, QueueError> {
@@ -199,7 +107,7 @@ pub(super) async fn conclude<T>(
 }
 
 /// A transaction of the leader that has the advisory lock (4711, 4); none when another has it.
-pub(super) async fn begin<'c>(
+pub(crate) async fn begin<'c>(
     connection: &'c mut PgConnection,
     term: Term,
     timeout: Duration,

@@ -9,20 +9,31 @@ use std::time::Duration;
 use uuid::Uuid;
 
 /// A round of the recount that is not finished.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Round {
-    /// Integrations, then apps, then causes of failures up to this one are done. A cause is in the first half of the id.
+    /// The name of the counters that are being proven ([`crate::maintenance::Counters`]); none: those of jobs, which come first.
+    pub stage: Option<String>,
+    /// The parts of the stage up to this one are done: integrations, apps, causes of failures.
     pub cursor: Uuid,
-    /// Whether all integrations are done.
-    pub is_at_records: bool,
-    /// Whether all apps are done, too.
-    pub is_at_failures: bool,
-    /// Integrations, apps and causes proven so far.
+    /// Parts proven so far.
     pub proven: i32,
     /// Those that could not be proven.
     pub unproven: i32,
     /// By how many jobs, records and failures counters were wrong.
     pub drift: i64,
+}
+
+impl Round {
+    /// Adds the result of a part: by how many its counters were wrong, none if they could not be proven.
+    pub(crate) fn add(&mut self, off_by: Option<i64>) {
+        match off_by {
+            Some(off_by) => {
+                self.proven += 1;
+                self.drift += off_by;
+            }
+            None => self.unproven += 1,
+        }
+    }
 }
 
 /// The unfinished round, or a new one if the last ended long enough ago; none if no round is due.
@@ -33,7 +44,7 @@ pub async fn current(
 ) -> Result<Option<Round>, QueueError> {
     let row = sqlx::query!(
         r#"
-        select cursor, is_at_records, is_at_failures, proven, unproven, drift, began_at is not null as "is_under_way!",
+        select cursor, stage, proven, unproven, drift, began_at is not null as "is_under_way!",
             coalesce(finished_at < clock_timestamp() - make_interval(secs => $1), true) as "is_due!"
         from headgate.recounts
         "#,
@@ -43,9 +54,8 @@ pub async fn current(
     .await?;
     Ok(if row.is_under_way {
         Some(Round {
+            stage: row.stage,
             cursor: row.cursor.unwrap_or_default(),
-            is_at_records: row.is_at_records,
-            is_at_failures: row.is_at_failures,
             proven: row.proven,
             unproven: row.unproven,
             drift: row.drift,
@@ -59,14 +69,14 @@ pub async fn current(
 pub async fn save(
     connection: &mut PgConnection,
     term: Term,
-    round: Round,
+    round: &Round,
     newly_repaired: i64,
     is_over: bool,
 ) -> Result<(), QueueError> {
     sqlx::query!(
         r#"
         update headgate.recounts set
-            cursor = case when not $8 then $3::uuid end, is_at_records = $4 and not $8, is_at_failures = $10 and not $8,
+            cursor = case when not $8 then $3::uuid end, stage = case when not $8 then $4 end,
             began_at = case when not $8 then coalesce(began_at, clock_timestamp()) end,
             proven = case when $8 then 0 else $5 end, unproven = case when $8 then 0 else $6 end,
             drift = case when $8 then 0 else $7::bigint end,
@@ -79,13 +89,12 @@ pub async fn save(
         term.holder as WorkerId,
         term.number,
         round.cursor,
-        round.is_at_records,
+        round.stage,
         round.proven,
         round.unproven,
         round.drift,
         is_over,
         newly_repaired,
-        round.is_at_failures,
     )
     .execute(connection)
     .await?;

@@ -1,15 +1,12 @@
 //! The bin: copies of dead letters from before they were purged or requeued, kept for 24 hours.
 
-use crate::{error::QueueError, store::leader::Term};
+use crate::error::QueueError;
 use model::{
     actor::Scope,
-    id::{AppId, DeadLetterId, JobId, OperationId, WorkerId},
+    id::{AppId, DeadLetterId, JobId, OperationId},
 };
-use sqlx::{PgConnection, PgPool};
+use sqlx::PgConnection;
 use uuid::Uuid;
-
-/// Rows deleted by one statement.
-const CHUNK: i64 = 5_000;
 
 /// Copies dead letters that an operation is about to requeue. Some may be gone when it does: see [`discard_copies`].
 pub async fn keep_copies(
@@ -176,24 +173,4 @@ pub async fn restore(
     id: DeadLetterId,
 ) -> Result<(), QueueError> {
     if restore_many(connection, scope, &[id]).await?.is_empty() { Err(QueueError::NotFound) } else { Ok(()) }
-}
-
-/// Deletes a chunk of what is older than 24 hours; returns how many.
-pub async fn delete_expired(pool: &PgPool, term: Term) -> Result<u64, QueueError> {
-    let deleted = sqlx::query!(
-        r#"
-        delete from headgate.bin
-        where ctid = any (array(
-            select ctid from headgate.bin
-            where binned_at < (select clock_timestamp()) - interval '24 hours' and (select headgate.is_leader($1, $2))
-            order by binned_at limit $3
-        )) and binned_at < clock_timestamp() - interval '24 hours'
-        "#,
-        term.holder as WorkerId,
-        term.number,
-        CHUNK,
-    )
-    .execute(pool)
-    .await?;
-    Ok(deleted.rows_affected())
 }

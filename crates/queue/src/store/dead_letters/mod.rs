@@ -3,7 +3,7 @@
 mod bin;
 mod write;
 
-pub use bin::{OperationLetter, discard_copies, keep_copies, of_operation, restore_many, undo_requeue};
-pub use bin::{delete_expired as empty_bin, restore};
-pub use write::purge_many;
-pub use write::{purge, requeue};
+pub use bin::{
+    OperationLetter, discard_copies, keep_copies, of_operation, restore, restore_many, undo_requeue,
+};
+pub use write::{purge, purge_many, requeue};

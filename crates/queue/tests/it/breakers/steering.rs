@@ -11,10 +11,12 @@ use model::{
     },
     id::{AppId, IntegrationId},
     page::PageRequest,
+    retention::Retentions,
 };
 use queue::{
     QueueError,
-    store::{breakers, retention},
+    maintenance::{Retention, Service as _},
+    store::breakers,
 };
 use sqlx::PgPool;
 
@@ -106,13 +108,13 @@ async fn breaker_history_is_kept_for_thirty_days(pool: PgPool) {
         .execute(&pool)
         .await
         .unwrap();
-    retention::delete_expired(&pool, term).await.unwrap();
+    Retention::new(Retentions::default()).run_once(&pool, term).await.unwrap();
     assert_eq!(flips(&pool, lane).await.len(), 2);
     sqlx::query("update headgate.breaker_flips set at = at - interval '2 hours' where id <> $1")
         .bind(newest)
         .execute(&pool)
         .await
         .unwrap();
-    retention::delete_expired(&pool, term).await.unwrap();
+    Retention::new(Retentions::default()).run_once(&pool, term).await.unwrap();
     assert_eq!(flips(&pool, lane).await.iter().map(|flip| flip.id).collect::<Vec<_>>(), [newest]);
 }

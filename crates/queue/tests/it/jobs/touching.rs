@@ -7,7 +7,7 @@ use model::{
 };
 use queue::{
     EngineConfig,
-    maintenance::engine_services,
+    maintenance::all_services,
     store::{
         jobs::{self, ClaimRequest, ClaimedJob, Claimer, JobSpec},
         lanes, leader, promotion,
@@ -156,7 +156,7 @@ impl Crowd {
     async fn check_signs(&self) {
         let mut probing = self.world.pool.begin_with(jobs::BEGIN).await.unwrap();
         let config = EngineConfig::default();
-        for service in engine_services(&config).into_iter().chain(insight::services::services(&config)) {
+        for service in all_services(&config, insight::services::services(&config)) {
             if let Some(sign) = service.sign() {
                 let sign_query = AssertSqlSafe(format!("select ({sign})"));
                 sqlx::query_scalar::<_, bool>(sign_query).fetch_one(&mut *probing).await.unwrap();

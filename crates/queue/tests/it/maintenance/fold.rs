@@ -70,31 +70,21 @@ async fn concurrent_folds_and_writers_lose_nothing(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn records_and_batches_are_folded_too(pool: PgPool) {
+async fn batches_are_folded_too(pool: PgPool) {
     let world = World::new(&pool).await;
     let term = lead(&pool).await;
     sqlx::query(
         "with batch as (
             insert into headgate.batches (id, app_id, job_type, total) values (gen_random_uuid(), $1, 'test', 10) returning id
-        ), records as (
-            insert into headgate.record_count_deltas values ($1, 'product', 3), ($1, 'product', -1)
-        ), in_sync as (
-            insert into headgate.in_sync_count_deltas values ($2, 'product', 4), ($2, 'product', -1), ($2, 'order', -1)
         )
         insert into headgate.batch_deltas (batch_id, total, succeeded, failed)
         select id, 2, 5, 1 from batch union all select id, 0, 1, -1 from batch union all select gen_random_uuid(), 1, 1, 1",
     )
     .bind(world.app)
-    .bind(world.lane)
     .execute(&pool)
     .await
     .unwrap();
-    assert_eq!(fold::record_counts(&pool, term).await.unwrap(), 2);
-    assert_eq!(fold::in_sync_counts(&pool, term).await.unwrap(), 3);
     assert_eq!(fold::batches(&pool, term).await.unwrap(), 3);
-    assert_eq!(world.number("select n from headgate.in_sync_counts where record_type = 'product'").await, 3);
-    assert_eq!(world.number("select count(*) from headgate.in_sync_count_deltas").await, 0);
-    assert_eq!(world.number("select n from headgate.record_counts").await, 2);
     assert_eq!(
         world.number("select total * 100 + succeeded * 10 + failed from headgate.batches").await,
         1260

@@ -1,9 +1,7 @@
 //! What the leader does: counters, snapshots, partitions, retention, bulk actions, and who leads.
 
-mod deletions;
 mod expiry;
 mod fold;
-mod history;
 mod leader;
 mod partitions;
 mod poison;

@@ -2,19 +2,14 @@
 
 use super::world::{World, lead, take_over};
 use crate::support::{World as Jobs, end, given_up, retried, sent};
-use insight::store::failures;
-use model::{
-    failure::CauseId,
-    id::{AppId, IntegrationId, WorkerId},
-};
+use model::id::{IntegrationId, WorkerId};
 use queue::{
     QueueError,
     maintenance::{Recount, Service as _},
     store::{
         counts::{
             self, Drift, fold,
-            recount::{Proof, prove_jobs, prove_records},
-            recount_failures::{next_cause, prove_failures},
+            recount::{Proof, prove_jobs},
             recounts,
         },
         leader::{self, Term},
@@ -53,17 +48,6 @@ async fn prove(pool: &PgPool, term: Term, lane: IntegrationId) -> Result<Proof, 
     prove_jobs(&mut pool.acquire().await.unwrap(), term, lane, COUNT_TIMEOUT).await
 }
 
-/// The total error of the counters of all causes, and the number of causes.
-async fn prove_causes(pool: &PgPool, term: Term) -> (i64, usize) {
-    let mut connection = pool.acquire().await.unwrap();
-    let (mut cause, mut off_by, mut causes) = (CauseId(0), 0, 0);
-    while let Some(next) = next_cause(&mut connection, cause).await.unwrap() {
-        off_by += prove_failures(&mut connection, term, next, COUNT_TIMEOUT).await.unwrap().unwrap();
-        (cause, causes) = (next, causes + 1);
-    }
-    (off_by, causes)
-}
-
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn counters_that_are_right_are_proven_and_left_alone(pool: PgPool) {
     let world = World::new(&pool).await;
@@ -75,8 +59,7 @@ async fn counters_that_are_right_are_proven_and_left_alone(pool: PgPool) {
     fold::job_counts(&pool, term).await.unwrap();
     world.dead_letters(other, 1).await;
     let last = a_round(&pool, term).await;
-    // Two integrations and the records of an app.
-    assert_eq!((last.proven, last.unproven, last.drift, last.repaired), (3, 0, 0, 0));
+    assert_eq!((last.proven, last.unproven, last.drift, last.repaired), (2, 0, 0, 0));
     assert_eq!(world.number("select count(*) from headgate.job_count_deltas").await, 1);
 }
 
@@ -91,38 +74,15 @@ async fn a_wrong_counter_is_found_reported_and_repaired(pool: PgPool) {
     count_wrongly(&pool, world.lane, 2, 2, -1).await;
     // A counter of a deleted integration.
     count_wrongly(&pool, IntegrationId::generate(), 5, 10, 2).await;
-    sqlx::query("insert into headgate.record_count_deltas values ($1, 'product', 7)")
-        .bind(world.app)
-        .execute(&pool)
-        .await
-        .unwrap();
-    // Two records, one of which is in sync, while the counter says five: it is repaired, and is not counted as drift.
-    sqlx::query(
-        "with records as (
-            insert into headgate.records (app_id, record_type, record_id, version, attributes, attribute_bytes)
-            values ($1, 'product', 'a', 1, '{}', 2), ($1, 'product', 'b', 2, '{}', 2)
-        ), sent as (
-            insert into headgate.sent_records (integration_id, record_type, record_id, version, attributes)
-            values ($2, 'product', 'a', 1, '{}'), ($2, 'product', 'b', 1, '{}')
-        )
-        insert into headgate.in_sync_count_deltas values ($2, 'product', 5)",
-    )
-    .bind(world.app)
-    .bind(world.lane)
-    .execute(&pool)
-    .await
-    .unwrap();
 
     let last = a_round(&pool, term).await;
-    assert_eq!((last.unproven, last.drift, last.repaired), (0, 13, 13));
+    assert_eq!((last.unproven, last.drift, last.repaired), (0, 8, 8));
     assert_eq!(counts::drift(&pool).await.unwrap(), []);
     let counts = counts::counts(&pool, world.lane).await.unwrap();
     assert_eq!((counts.backlog, counts.to_be_retried, counts.retry_pyramid), (4, 3, vec![0, 3]));
-    assert_eq!(world.number("select sum(n)::bigint from headgate.record_count_deltas").await, 2);
-    assert_eq!(world.number("select sum(n)::bigint from headgate.in_sync_count_deltas").await, 1);
     assert_eq!(
         (a_round_again(&pool, term).await.drift, recounts::last(&pool).await.unwrap().repaired),
-        (0, 13)
+        (0, 8)
     );
 }
 
@@ -204,57 +164,11 @@ async fn nothing_is_found_wrong_while_jobs_are_claimed_finished_and_folded(pool:
         let (proof, folded) = tokio::join!(prove(&pool, term, lane), fold::job_counts(&pool, term));
         assert_eq!(proof.unwrap(), Proof::Holds);
         folded.unwrap();
-        let (proof, folded) = tokio::join!(prove_causes(&pool, term), failures::fold(&pool, term));
-        assert_eq!(proof.0, 0, "failures");
-        folded.unwrap();
         proofs += 1;
     }
     load.await.unwrap();
     assert!(proofs > 1, "nothing was proven meanwhile");
     assert_eq!(prove(&pool, term, lane).await.unwrap(), Proof::Holds);
-    assert_eq!(prove_causes(&pool, term).await, (0, 1));
-}
-
-#[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn wrong_counters_of_failures_are_repaired_and_open_no_group(pool: PgPool) {
-    let jobs = Jobs::new(&pool).await;
-    let lane = jobs.lane().await;
-    let term = lead(&pool).await;
-    jobs.accept_plain(lane, 3).await;
-    let worker = jobs.worker().await;
-    let claimed = jobs.claim(worker, 3).await;
-    let wait = Duration::from_secs(60);
-    let ends: Vec<_> = claimed
-        .iter()
-        .zip([retried(wait), retried(wait), given_up()])
-        .map(|(job, ending)| end(job, ending))
-        .collect();
-    jobs.finish(&ends).await;
-    failures::fold(&pool, term).await.unwrap();
-    // An integration, the records of an app, a cause.
-    let last = a_round(&pool, term).await;
-    assert_eq!((last.proven, last.unproven, last.drift), (3, 0, 0));
-
-    for wrong in [
-        "update headgate.failure_counts set waiting = waiting + 5",
-        "update headgate.failure_groups set dead = dead - 1, waiting = waiting + 5, fixed_at = clock_timestamp()",
-        // A delta that is not folded yet, of a deleted integration.
-        "insert into headgate.failure_deltas (fingerprint, integration_id, dead)
-         select cause || '-gone', gen_random_uuid(), 2 from headgate.failure_groups",
-    ] {
-        sqlx::query(wrong).execute(&pool).await.unwrap();
-    }
-    let last = a_round_again(&pool, term).await;
-    assert_eq!((last.unproven, last.drift), (0, 5 + 2 + 1));
-    while failures::fold(&pool, term).await.unwrap() > 0 {}
-    jobs.must_be_sound().await;
-    let group: (i64, i64, bool) =
-        sqlx::query_as("select waiting, dead, fixed_at >= last_at from headgate.failure_groups")
-            .fetch_one(&pool)
-            .await
-            .unwrap();
-    assert_eq!((group.0, group.1), (2, 1));
-    assert_eq!(a_round_again(&pool, term).await.drift, 0);
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
@@ -301,12 +215,8 @@ async fn a_count_that_takes_too_long_is_left_open_and_stops_nothing(pool: PgPool
     let mut connection = pool.acquire().await.unwrap();
     let open = prove_jobs(&mut connection, term, world.lane, brief).await.unwrap();
     assert_eq!(open, Proof::Open);
-    // The connection still works, and the rest is proven.
-    assert_eq!(prove_records(&mut connection, term, world.app, COUNT_TIMEOUT).await.unwrap(), Some(0));
-    assert_eq!(
-        prove_records(&mut connection, term, AppId::generate(), COUNT_TIMEOUT).await.unwrap(),
-        Some(0)
-    );
+    // The connection still works.
+    sqlx::query("select 1").execute(&mut *connection).await.unwrap();
     drop(lock_holder);
     assert!(matches!(prove(&pool, term, world.lane).await.unwrap(), Proof::Repaired(_)));
 }

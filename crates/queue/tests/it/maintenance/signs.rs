@@ -4,7 +4,7 @@ use super::world::World;
 use async_trait::async_trait;
 use queue::{
     EngineConfig, QueueError,
-    maintenance::{Maintenance, Service, engine_services},
+    maintenance::{Maintenance, Service, all_services},
     store::leader::Term,
 };
 use sqlx::{AssertSqlSafe, PgExecutor, PgPool};
@@ -20,8 +20,7 @@ async fn is_seen(executor: impl PgExecutor<'_>, sign: &str) -> bool {
 async fn every_kind_of_work_has_a_sign(pool: PgPool) {
     let world = World::new(&pool).await;
     let config = EngineConfig::default();
-    let mut services = engine_services(&config);
-    services.extend(insight::services::services(&config));
+    let services = all_services(&config, insight::services::services(&config));
     let sign = |name: &str| {
         let service = services.iter().find(|service| service.name() == name);
         service.and_then(|service| service.sign()).unwrap_or_else(|| panic!("{name}"))
@@ -34,8 +33,6 @@ async fn every_kind_of_work_has_a_sign(pool: PgPool) {
     world.pending(world.lane, 1, 0).await;
     for (name, work) in [
         ("fold_counts", "insert into headgate.job_count_deltas values (gen_random_uuid(), 0, 0, 1)"),
-        ("fold_counts", "insert into headgate.record_count_deltas values (gen_random_uuid(), 'product', 1)"),
-        ("fold_counts", "insert into headgate.in_sync_count_deltas values (gen_random_uuid(), 'product', 1)"),
         ("fold_counts", "insert into headgate.batch_deltas (batch_id, total) values (gen_random_uuid(), 1)"),
         (
             "rollup",

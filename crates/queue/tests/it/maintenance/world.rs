@@ -1,13 +1,7 @@
 //! Builders of rows with the age that a test needs.
 
-use model::{
-    id::{AppId, IntegrationId, JobId, WorkerId},
-    retention::Retentions,
-};
-use queue::{
-    QueueError,
-    store::leader::{self, Term},
-};
+use model::id::{AppId, IntegrationId, JobId, WorkerId};
+use queue::store::leader::{self, Term};
 use sqlx::PgPool;
 use std::time::Duration;
 
@@ -179,18 +173,4 @@ pub(super) async fn take_over(pool: &PgPool) -> Term {
         .await
         .unwrap();
     lead(pool).await
-}
-
-/// Deletes a chunk of everything past its retention, the engine's and what is seen.
-pub(super) async fn delete_expired(pool: &PgPool, term: Term) -> Result<bool, QueueError> {
-    let engine = queue::store::retention::delete_expired(pool, term).await;
-    let seen = insight::store::retention::delete_expired(pool, term, Retentions::default()).await;
-    Ok(engine? | seen?)
-}
-
-/// The same of what was done, whose retention a deployment chooses.
-pub(super) async fn delete_history(pool: &PgPool, term: Term, kept: Retentions) -> Result<bool, QueueError> {
-    let engine = queue::store::retention::delete_history(pool, term, kept).await;
-    let seen = insight::store::retention::delete_expired(pool, term, kept).await;
-    Ok(engine? | seen?)
 }
