@@ -7,7 +7,7 @@ use super::{
 use leptos::{prelude::*, server_fn::codec::GetUrl};
 use model::{
     id::JobId,
-    job_columns::{JobColumn, JobColumns},
+    job_columns::JobColumn,
     views::{job_list::JobList, job_page::JobPage},
 };
 
@@ -40,6 +40,7 @@ pub async fn choose_columns(
         server::{actor, cookies, redirect},
         state::page_url::PageUrl,
     };
+    use model::job_columns::JobColumns;
     use service::permission;
     actor::allowed::<permission::OpenConsole>()?;
     let columns: JobColumns = columns.into_iter().collect();

@@ -122,11 +122,11 @@ mod tests {
 
     #[tokio::test]
     async fn every_service_has_a_sentence() {
-        let pool = PgPool::connect_lazy("postgres:///none").unwrap();
+        let pool = PgPool::connect_lazy("postgres:///none").expect("an address");
         let guard = TargetGuard::new(Vec::new(), false);
         let waker = Waker::new(pool.clone());
-        let delivery =
-            Delivery::new(pool, MasterKey::generate(), guard, DeliveryConfig::default(), waker).unwrap();
+        let delivery = Delivery::new(pool, MasterKey::generate(), guard, DeliveryConfig::default(), waker)
+            .expect("a client");
         let config = EngineConfig::default();
         let mut services = delivery.services(config.retentions);
         services.extend(insight::services::services(&config));
