@@ -24,7 +24,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-/// How much of a shutdown's [reserve](EngineConfig::SHUTDOWN_RESERVE) is left when results are no longer awaited: time to sign off.
+/// How much of a shutdown's reserve ([`EngineConfig`]) is left when results are no longer awaited: time to sign off.
 const AFTER_RESULTS: Duration = Duration::from_secs(2);
 /// How much is left after that, for the caller to close maintenance, open requests and connections.
 const AFTER_SIGNING_OFF: Duration = Duration::from_secs(1);

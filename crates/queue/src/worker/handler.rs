@@ -142,7 +142,7 @@ pub trait AttemptHandler: Send + Sync + 'static {
 }
 
 /// The program of runners and clients that name none.
-pub const DEFAULT_PROGRAM: &str = "main";
+pub(crate) const DEFAULT_PROGRAM: &str = "main";
 
 /// The handlers of a process by job type, and the program whose lanes it claims from.
 #[derive(Clone)]
@@ -161,7 +161,7 @@ impl Handlers {
         Self { program: None, default, does_all: true, by_job_type: HashMap::new() }
     }
 
-    /// No handler yet, for the lanes of the program [`main`](DEFAULT_PROGRAM). Jobs of other types are left to processes that know them; see
+    /// No handler yet, for the lanes of the program `main`. Jobs of other types are left to processes that know them; see
     /// [`Unhandled`].
     #[must_use]
     pub fn none() -> Self {
@@ -177,7 +177,7 @@ impl Handlers {
 
     /// The program whose lanes are claimed from; none: `headgate`'s deliveries.
     #[must_use]
-    pub fn program_name(&self) -> Option<&str> {
+    pub(crate) fn program_name(&self) -> Option<&str> {
         self.program.as_deref()
     }
 
