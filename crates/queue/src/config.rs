@@ -38,7 +38,7 @@ pub struct EngineConfig {
     /// a process that was stopped in the middle, and of handlers (`on_completed`), each of which gets five tries.
     pub idle_in_transaction_timeout: Duration,
     /// Longest duration of a shutdown, also while the database is away. Running jobs get all of it except the
-    /// [reserve](Self::SHUTDOWN_RESERVE).
+    /// reserve of 5 s.
     pub shutdown_grace: Duration,
     /// How long finished jobs, events and statistics are kept.
     pub retentions: Retentions,
@@ -47,7 +47,7 @@ pub struct EngineConfig {
 impl EngineConfig {
     /// The part of a shutdown reserved for releasing jobs, recording results, signing off and closing; also the whole of it when the grace time is
     /// shorter.
-    pub const SHUTDOWN_RESERVE: Duration = Duration::from_secs(5);
+    pub(crate) const SHUTDOWN_RESERVE: Duration = Duration::from_secs(5);
 
     /// The latest end of a shutdown that began at this time.
     #[must_use]

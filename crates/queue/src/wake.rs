@@ -16,7 +16,7 @@ use tokio::{sync::Notify, time::Instant};
 use uuid::Uuid;
 
 /// The channel that announces new work.
-pub const CHANNEL: &str = "headgate_jobs";
+pub(crate) const CHANNEL: &str = "headgate_jobs";
 /// The channel for cancel requests of running jobs; the payload is the assignments' ids, separated by commas.
 pub(crate) const CANCEL_CHANNEL: &str = "headgate_cancels";
 /// At most one notification in this time; the gap doubles as long as more calls come within it.

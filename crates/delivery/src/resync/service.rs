@@ -9,7 +9,7 @@ use futures::FutureExt as _;
 use model::resync::ResyncState;
 use queue::{
     QueueError,
-    maintenance::{BatchCancels, MaintenanceHealth, Pauses, Service},
+    maintenance::{BatchJobs, MaintenanceHealth, Service},
     store::{
         jobs::{BEGIN, batches_to_resume},
         leader::{self, Term},
@@ -31,13 +31,13 @@ const NAME: &str = "resyncs";
 
 pub(crate) struct Resyncs {
     delivery: Delivery,
-    pauses: Pauses,
-    cancellations: BatchCancels,
+    pauses: BatchJobs,
+    cancellations: BatchJobs,
 }
 
 impl Resyncs {
     pub(crate) fn new(delivery: Delivery) -> Self {
-        Self { delivery, pauses: Pauses::of(NAME, CHUNK), cancellations: BatchCancels::of(NAME, CHUNK) }
+        Self { delivery, pauses: BatchJobs::of(NAME, CHUNK), cancellations: BatchJobs::of(NAME, CHUNK) }
     }
 
     /// One portion of one re-sync; true when more can follow at once.
@@ -48,7 +48,7 @@ impl Resyncs {
             ResyncState::Paused => self.pauses.park(pool, term, batch_id).await?,
             ResyncState::Cancelled => {
                 let cancelling =
-                    self.cancellations.run_portion(pool, term, batch_id, CANCELLED, |conn, ended| {
+                    self.cancellations.cancel(pool, term, batch_id, CANCELLED, |conn, ended| {
                         let delivery = self.delivery.clone();
                         async move { control::enqueue_live_changes(&delivery, conn, id, &ended).await }
                             .boxed()

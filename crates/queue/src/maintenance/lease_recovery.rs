@@ -31,7 +31,7 @@ const JOBS: usize = 1_000;
 /// Finds jobs whose lease has ended and ends their attempt: they are to be retried, or, jobs of a program after three leases lost in
 /// a row, dead letters. A job that cannot be recovered is skipped, and so is one that is locked elsewhere, or whose key is: all others are recovered.
 #[derive(Debug)]
-pub struct LeaseRecovery {
+pub(crate) struct LeaseRecovery {
     interval: Duration,
     cursors: Mutex<Cursors>,
     passed_over: PassedOver,
@@ -48,8 +48,7 @@ struct Cursors {
 
 impl LeaseRecovery {
     /// Runs every `HEADGATE_RECOVERY_INTERVAL`.
-    #[must_use]
-    pub fn new(config: &EngineConfig) -> Self {
+    pub(crate) fn new(config: &EngineConfig) -> Self {
         Self {
             interval: config.recovery_interval,
             cursors: Mutex::default(),

@@ -5,7 +5,7 @@
 //! health, and stops no other.
 
 mod backup_fold;
-mod batch_cancels;
+mod batch_jobs;
 mod breakers;
 mod counters;
 mod election;
@@ -16,7 +16,6 @@ mod lead;
 mod lease_recovery;
 mod partitions;
 mod passed_over;
-mod pauses;
 mod portions;
 mod promote;
 mod recount;
@@ -28,20 +27,17 @@ mod signs;
 mod tidy;
 mod vacuum;
 
-pub use batch_cancels::BatchCancels;
-pub use breakers::Breakers;
+pub use batch_jobs::BatchJobs;
 pub use counters::Counters;
-pub use expiry::Expiry;
 pub use fold_counts::{Fold, FoldCounts};
 pub use health::{MaintenanceHealth, ServiceHealth};
 pub use lead::{Maintenance, MaintenanceHandle};
-pub use lease_recovery::LeaseRecovery;
-pub use partitions::Partitions;
-pub use pauses::Pauses;
-pub use promote::Promote;
-pub use recount::Recount;
-pub use reindex::Reindex;
 pub use retention::Retention;
 pub use service::{Service, all_services};
-pub use tidy::Tidy;
-pub use vacuum::Vacuum;
+pub(crate) use {lease_recovery::LeaseRecovery, partitions::Partitions};
+// The engine's own services, which [`all_services`] contains: single ones are for its tests.
+#[doc(hidden)]
+pub use {
+    breakers::Breakers, expiry::Expiry, promote::Promote, recount::Recount, reindex::Reindex, tidy::Tidy,
+    vacuum::Vacuum,
+};

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 /// Creates the partitions of today and the next seven days.
 #[derive(Debug, Default)]
-pub struct Partitions;
+pub(crate) struct Partitions;
 
 #[async_trait]
 impl Service for Partitions {

@@ -29,9 +29,10 @@ pub use crate::store::jobs::{Completion, Failure, Response};
 #[cfg(feature = "testing")]
 pub(crate) use engine::by_hand;
 pub use engine::{Engine, EngineHandle, EngineReport, EngineWatch, OnStuck, Stuck};
+pub(crate) use handler::DEFAULT_PROGRAM;
 pub use handler::{
-    AttemptHandler, CompletedJob, DEFAULT_PROGRAM, EndedAs, EndedJob, Handlers, LeaseLost, LeasedJob,
-    Outcome, Peers, Progress, SendPermit, Uncertain, Unhandled,
+    AttemptHandler, CompletedJob, EndedAs, EndedJob, Handlers, LeaseLost, LeasedJob, Outcome, Peers,
+    Progress, SendPermit, Uncertain, Unhandled,
 };
 pub use limit::{AT_ONCE, Slot, Slots};
 pub use state::{Rounds, SIZES};

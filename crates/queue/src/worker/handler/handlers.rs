@@ -4,7 +4,7 @@ use crate::worker::handler::{AttemptHandler, Unhandled};
 use std::{collections::HashMap, sync::Arc};
 
 /// The program of runners and clients that name none.
-pub const DEFAULT_PROGRAM: &str = "main";
+pub(crate) const DEFAULT_PROGRAM: &str = "main";
 
 /// The handlers of a process by job type, and the program whose lanes it claims from.
 #[derive(Clone)]
@@ -23,7 +23,7 @@ impl Handlers {
         Self { program: None, default, does_all: true, by_job_type: HashMap::new() }
     }
 
-    /// No handler yet, for the lanes of the program [`main`](DEFAULT_PROGRAM). Jobs of other types are left to processes that know them; see
+    /// No handler yet, for the lanes of the program `main`. Jobs of other types are left to processes that know them; see
     /// [`Unhandled`].
     #[must_use]
     pub fn none() -> Self {
@@ -39,7 +39,7 @@ impl Handlers {
 
     /// The program whose lanes are claimed from; none: `headgate`'s deliveries.
     #[must_use]
-    pub fn program_name(&self) -> Option<&str> {
+    pub(crate) fn program_name(&self) -> Option<&str> {
         self.program.as_deref()
     }
 

@@ -9,7 +9,8 @@ mod send_permit;
 mod unhandled;
 
 pub use attempt_handler::{AttemptHandler, CompletedJob, EndedAs, EndedJob, Outcome};
-pub use handlers::{DEFAULT_PROGRAM, Handlers};
+pub(crate) use handlers::DEFAULT_PROGRAM;
+pub use handlers::Handlers;
 pub use leased_job::LeasedJob;
 pub use peers::Peers;
 pub use progress::{LeaseLost, Progress};

@@ -12,7 +12,7 @@ use model::id::{BatchId, JobId};
 use sqlx::PgConnection;
 
 /// Cancels up to `limit` waiting jobs of a batch and returns which. Those being processed end by themselves; those that are locked elsewhere, or
-/// whose key is, are skipped. Call it in a transaction; the leader cancels the rest ([`BatchCancels`](crate::maintenance::BatchCancels)).
+/// whose key is, are skipped. Call it in a transaction; the leader cancels the rest ([`BatchJobs`](crate::maintenance::BatchJobs)).
 ///
 /// # Errors
 /// When the database refuses one of them, or it lost a race: nothing is changed.
