@@ -1,0 +1,51 @@
+//! Secrets in payloads are masked, whichever use case answers them.
+
+use crate::world::{World, may};
+use model::{
+    actor::Role, filter::JobFilter, page::PageRequest, rules::masking::MASK, views::job_page::Secrets,
+};
+use serde_json::json;
+use sqlx::PgPool;
+
+const PAGE: PageRequest = PageRequest { limit: 50, after: None };
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn support_sees_masks_and_operators_secrets(pool: PgPool) {
+    let world = World::new(pool).await;
+    let id = world.job(&json!({"password": "hunter2", "city": "Kiel"})).await;
+    let headgate = &world.headgate;
+    for (role, password) in [(Role::Support, MASK), (Role::Auditor, MASK), (Role::Operator, "hunter2")] {
+        let seen = json!({"password": password, "city": "Kiel"});
+        let one = headgate.job(&may(role, None), id).await.unwrap().job;
+        assert_eq!(one.payload.as_ref(), Some(&seen), "{role}");
+        let listed = headgate.jobs(&may(role, None), &JobFilter::default(), PAGE).await.unwrap();
+        assert_eq!(listed.items[0].payload.as_ref(), Some(&seen), "{role}");
+    }
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn the_console_masks_until_a_reveal_is_recorded(pool: PgPool) {
+    let world = World::new(pool).await;
+    let id = world.job(&json!({"password": "hunter2"})).await;
+    let headgate = &world.headgate;
+    let shown = async |secrets| {
+        let page = headgate.job_page(&may(Role::Operator, None), id, secrets).await.unwrap();
+        page.detail.job.payload.unwrap()["password"].clone()
+    };
+    assert_eq!(shown(Secrets::Masked).await, MASK);
+    assert_eq!(shown(Secrets::Revealed).await, MASK, "nobody asked for a reveal yet");
+    headgate.reveal_job(&may(Role::Operator, None), id).await.unwrap();
+    assert_eq!(shown(Secrets::Masked).await, MASK);
+    assert_eq!(shown(Secrets::Revealed).await, "hunter2");
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn nobody_searches_for_what_they_see_masked(pool: PgPool) {
+    let world = World::new(pool).await;
+    world.job(&json!({"password": "hunter2"})).await;
+    let filter: JobFilter = serde_json::from_value(json!({"payload": {"password": "hunter2"}})).unwrap();
+    let refused = world.headgate.jobs(&may(Role::Support, None), &filter, PAGE).await.unwrap_err();
+    assert!(refused.to_string().contains("payload.password"), "{refused}");
+    let found = world.headgate.jobs(&may(Role::Operator, None), &filter, PAGE).await;
+    assert!(found.is_ok(), "{found:?}");
+}
