@@ -47,12 +47,10 @@ impl Resyncs {
         let has_more_waiting = match state {
             ResyncState::Paused => self.pauses.park(pool, term, batch_id).await?,
             ResyncState::Cancelled => {
-                let cancelling =
-                    self.cancellations.cancel(pool, term, batch_id, CANCELLED, |conn, ended| {
-                        let delivery = self.delivery.clone();
-                        async move { control::enqueue_live_changes(&delivery, conn, id, &ended).await }
-                            .boxed()
-                    });
+                let cancelling = self.cancellations.cancel(pool, term, batch_id, CANCELLED, |conn, ended| {
+                    let delivery = self.delivery.clone();
+                    async move { control::enqueue_live_changes(&delivery, conn, id, &ended).await }.boxed()
+                });
                 cancelling.await?
             }
             ResyncState::Running | ResyncState::Completed => false,

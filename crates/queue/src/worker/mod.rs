@@ -44,9 +44,7 @@ mod writing;
 pub use crate::store::jobs::{Completion, Failure, Response};
 pub use engine::{Engine, EngineHandle};
 pub(crate) use handler::DEFAULT_PROGRAM;
-pub use handler::{
-    AttemptHandler, CompletedJob, EndedAs, EndedJob, Handlers, Outcome, Uncertain,
-};
+pub use handler::{AttemptHandler, CompletedJob, EndedAs, EndedJob, Handlers, Outcome, Uncertain};
 pub use lease_thread::{OnStuck, Stuck};
 pub use leased_job::{LeasedJob, SendPermit};
 pub use meters::{Rounds, SIZES};
