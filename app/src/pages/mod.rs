@@ -35,7 +35,7 @@ pub use records::RecordsPage;
 pub use resyncs::ResyncsPage;
 pub use settings::SettingsPage;
 pub use sign_in::SignInPage;
-pub use workers::WorkersPage;
+pub use workers::{WorkersPage, service_sentence};
 
 lazy::pages! {
     audit_log: AuditLogPage,

@@ -6,7 +6,7 @@ use delivery::{Delivery, DeliveryConfig, DeliveryError, MasterKey, TargetGuard};
 use model::retention::Retained;
 use queue::{
     EngineConfig, Waker,
-    maintenance::{Maintenance, MaintenanceHandle, MaintenanceHealth},
+    maintenance::{Maintenance, MaintenanceHandle, MaintenanceHealth, Service},
     worker::{self, EngineHandle, EngineWatch, Handlers, Stuck},
 };
 use sqlx::PgPool;
@@ -52,9 +52,7 @@ impl Engine {
         }
         // Maintenance goes on while running jobs finish, so that their counters are folded too.
         let maintenance_stop = CancellationToken::new();
-        let mut services = delivery.services(config.retentions);
-        services.extend(insight::services::services(&config));
-        services.extend(access::services(config.retentions));
+        let services = services(delivery, &config);
         let (pool, token) = (pool.clone(), maintenance_stop.clone());
         let maintenance = match &worker {
             Some(worker) => Maintenance::start_as(worker.worker_id(), pool, config.clone(), services, token),
@@ -87,6 +85,14 @@ impl Engine {
             tracing::warn!("maintenance did not stop in time: its leader lease will run out");
         }
     }
+}
+
+/// The services that the leader runs beside the engine's own.
+fn services(delivery: &Delivery, config: &EngineConfig) -> Vec<Arc<dyn Service>> {
+    let mut services = delivery.services(config.retentions);
+    services.extend(insight::services::services(config));
+    services.extend(access::services(config.retentions));
+    services
 }
 
 /// Called when the engine is stuck: the process would look healthy and do nothing.
@@ -156,7 +162,24 @@ mod tests {
     use super::*;
     use crate::config::{Sources, all_keys};
     use model::retention::Retentions;
-    use std::collections::BTreeMap;
+    use queue::maintenance::all_services;
+    use std::collections::{BTreeMap, BTreeSet};
+
+    #[tokio::test]
+    async fn every_service_has_a_name_of_its_own_and_a_sentence_in_the_console() {
+        let pool = PgPool::connect_lazy("postgres:///none").unwrap();
+        let guard = TargetGuard::new(Vec::new(), false);
+        let waker = Waker::new(pool.clone());
+        let delivery =
+            Delivery::new(pool, MasterKey::generate(), guard, DeliveryConfig::default(), waker).unwrap();
+        let config = EngineConfig::default();
+        let mut names = BTreeSet::new();
+        for service in all_services(&config, services(&delivery, &config)) {
+            let name = service.name();
+            assert!(names.insert(name), "two services are called {name}");
+            assert!(app::pages::service_sentence(name).is_some(), "{name}");
+        }
+    }
 
     #[test]
     fn every_setting_reaches_the_engine() {

@@ -7,3 +7,4 @@ mod services;
 mod verdict;
 
 pub use list::WorkersPage;
+pub use services::service_sentence;

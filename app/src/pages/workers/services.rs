@@ -23,7 +23,7 @@ pub fn Services(page: Memo<WorkersPage>) -> impl IntoView {
                 };
                 view! {
                     <tr>
-                        <td class="what">{sentence(&service.name).map_or_else(|| service.name.replace('_', " "), str::to_owned)}</td>
+                        <td class="what">{service_sentence(&service.name).map_or_else(|| service.name.replace('_', " "), str::to_owned)}</td>
                         <td class="state">
                             <Pill
                                 tone=Signal::stored(tone)
@@ -82,8 +82,8 @@ fn times(n: u32) -> String {
     format!("Failed {}", format::counted(n.into(), "time", "times"))
 }
 
-/// What a service does; none: it is of a newer version.
-fn sentence(name: &str) -> Option<&'static str> {
+/// What a service does; none: it is of a newer version. Every service that this program registers has one.
+pub fn service_sentence(name: &str) -> Option<&'static str> {
     Some(match name {
         "promote" => "Moves due jobs into the queue",
         "lease_recovery" => "Recovers jobs of lost leases",
@@ -111,28 +111,4 @@ fn sentence(name: &str) -> Option<&'static str> {
         "resyncs" => "Creates the jobs of re-syncs",
         _ => return None,
     })
-}
-
-#[cfg(all(test, feature = "ssr"))]
-mod tests {
-    use super::*;
-    use delivery::{Delivery, DeliveryConfig, MasterKey, TargetGuard};
-    use queue::{EngineConfig, Waker, maintenance::all_services};
-    use sqlx::PgPool;
-
-    #[tokio::test]
-    async fn every_service_has_a_sentence() {
-        let pool = PgPool::connect_lazy("postgres:///none").expect("an address");
-        let guard = TargetGuard::new(Vec::new(), false);
-        let waker = Waker::new(pool.clone());
-        let delivery = Delivery::new(pool, MasterKey::generate(), guard, DeliveryConfig::default(), waker)
-            .expect("a client");
-        let config = EngineConfig::default();
-        let mut services = delivery.services(config.retentions);
-        services.extend(insight::services::services(&config));
-        services.extend(access::services(config.retentions));
-        for service in all_services(&config, services) {
-            assert!(sentence(service.name()).is_some(), "{}", service.name());
-        }
-    }
 }

@@ -57,9 +57,9 @@ async fn history_is_deleted_after_its_retention(pool: PgPool) {
     world
         .run(
             "insert into headgate.deletions (id, app_id, integration_ids, name, requested_by, matched, finished_at)
-            select id, gen_random_uuid(), '{}', 'A', 'U', 0, clock_timestamp() - interval '11 days' from headgate.resyncs
+            select id, gen_random_uuid(), '{}'::uuid[], 'A', 'U', 0, clock_timestamp() - interval '11 days' from headgate.resyncs
             union all
-            select gen_random_uuid(), gen_random_uuid(), '{}', 'A', 'U', 0, null",
+            select gen_random_uuid(), gen_random_uuid(), '{}'::uuid[], 'A', 'U', 0, null",
         )
         .await;
     let kept = Retained::ALL.iter().fold(Retentions::default(), |kept, &what| kept.with(what, DAY * 10));
