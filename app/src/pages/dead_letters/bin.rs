@@ -25,7 +25,7 @@ pub const SHOWN: &str = "bin";
 pub fn Bin(bin: dead_letters::Bin, url: PageUrl, may_steer: bool) -> impl IntoView {
     let dead_letters::Bin { page, names, as_of } = bin;
     let now = clock::now_or(as_of);
-    let settled = url.clone().settled();
+    let settled = url.settled();
     let shown = format::counted(page.items.len() as i64, "dead letter shown", "dead letters shown");
     let pages = PageLinks::by_cursor(&settled, page.next_cursor.as_deref(), shown);
     let is_empty = page.items.is_empty();

@@ -50,7 +50,7 @@ pub fn OperationsPage() -> impl IntoView {
 fn Content(list: OperationList, url: PageUrl, may_steer: bool) -> impl IntoView {
     let OperationList { page, names, as_of } = list;
     let now = clock::now_or(as_of);
-    let settled = url.clone().settled();
+    let settled = url.settled();
     let query = settled.query();
     let newer = refresh::every(Duration::from_secs(2), move || list_operations(query.clone()));
     let shown = format::counted(page.items.len() as i64, "operation shown", "operations shown");

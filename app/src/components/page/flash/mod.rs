@@ -13,8 +13,11 @@ use crate::{
 use leptos::prelude::*;
 use model::{id::OperationId, job::JobStatus};
 
+/// A number in words.
+type InWords = fn(i64) -> String;
+
 /// How a number is written where a sentence has its name in braces.
-const NUMBERS: [(&str, fn(i64) -> String); 5] = [
+const NUMBERS: [(&str, InWords); 5] = [
     ("{jobs}", |n| format::counted(n, "job", "jobs")),
     ("{integrations}", |n| format::counted(n, "integration", "integrations")),
     ("{dead letters}", |n| format::counted(n, "dead letter", "dead letters")),
