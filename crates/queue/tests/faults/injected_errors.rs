@@ -24,7 +24,7 @@ const LOOPS: [(&str, &str, &str); 12] = [
     ("rollup", "throughput", "insert"),
     ("sample", "live_snapshots", "insert"),
     ("bulk_actions", "operations", "update"),
-    ("retention", "idempotency_keys", "delete"),
+    ("retention", "breaker_flips", "delete"),
     ("leader", "leader", "update"),
 ];
 

@@ -23,7 +23,7 @@ pub(super) enum Part {
 fn cargo_test() -> Command {
     let mut command = process::cargo();
     command.args(["test", "--locked", "--no-fail-fast", "--features", "app/ssr"]);
-    for package in ["model", "queue", "insight", "access", "delivery", "app", "server"] {
+    for package in ["model", "queue", "insight", "access", "delivery", "service", "app", "server"] {
         command.args(["-p", package]);
     }
     command
@@ -101,6 +101,9 @@ mod tests {
     fn every_test_program_is_found() {
         let names = test_programs().unwrap();
         assert!(WAITING.iter().all(|name| names.contains(*name)), "{names:?}");
-        assert!(["access", "api", "embedded", "it"].iter().all(|name| names.contains(*name)), "{names:?}");
+        assert!(
+            ["access", "api", "embedded", "it", "service"].iter().all(|name| names.contains(*name)),
+            "{names:?}"
+        );
     }
 }
