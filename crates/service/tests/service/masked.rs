@@ -43,7 +43,8 @@ async fn the_console_masks_until_a_reveal_is_recorded(pool: PgPool) {
 async fn nobody_searches_for_what_they_see_masked(pool: PgPool) {
     let world = World::new(pool).await;
     world.job(&json!({"password": "hunter2"})).await;
-    let filter: JobFilter = serde_json::from_value(json!({"payload": {"password": "hunter2"}})).unwrap();
+    let filter: JobFilter =
+        serde_json::from_value(json!({"correlation_id": "c-1", "payload": {"password": "hunter2"}})).unwrap();
     let refused = world.headgate.jobs(&may(Role::Support, None), &filter, PAGE).await.unwrap_err();
     assert!(refused.to_string().contains("payload.password"), "{refused}");
     let found = world.headgate.jobs(&may(Role::Operator, None), &filter, PAGE).await;
