@@ -66,13 +66,6 @@ impl From<ServiceError> for CallError {
     }
 }
 
-/// Of a statement that the console runs itself.
-impl From<sqlx::Error> for CallError {
-    fn from(error: sqlx::Error) -> Self {
-        QueueError::from(error).into()
-    }
-}
-
 fn seconds(wait: Duration) -> i64 {
     i64::try_from(wait.as_secs().max(1)).unwrap_or(i64::MAX)
 }

@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 pub type Attributes = Map<String, Value>;
 
 /// Names a record.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RecordKey {
     /// The app it belongs to.
     pub app_id: AppId,
@@ -25,6 +25,18 @@ pub struct RecordKey {
     pub record_type: String,
     /// Its id in the app.
     pub record_id: String,
+}
+
+impl RecordKey {
+    /// That of the record which an event changes.
+    #[must_use]
+    pub fn of(event: &Event) -> Self {
+        Self {
+            app_id: event.app_id,
+            record_type: event.record_type.clone(),
+            record_id: event.record_id.clone(),
+        }
+    }
 }
 
 /// The records of a list.

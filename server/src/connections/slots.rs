@@ -2,10 +2,11 @@
 
 use super::ConnectionLimits;
 use crate::middleware::TrustedProxies;
+use queue::mutex::lock;
 use std::{
     collections::{BTreeMap, HashMap},
     net::{IpAddr, Ipv6Addr},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -64,7 +65,7 @@ impl Slots {
     }
 
     fn taken(&self) -> MutexGuard<'_, Taken> {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.taken)
     }
 }
 

@@ -22,13 +22,13 @@ use chrono::{DateTime, Utc};
 use delivery::{DeliveryError, secrets::Place};
 use futures::FutureExt as _;
 use model::{actor::Actor, etag::etag};
-use queue::{one_transaction::OneTransaction, pool::DEFAULT_LOCK_TIMEOUT};
+use queue::{mutex::lock, one_transaction::OneTransaction, pool::DEFAULT_LOCK_TIMEOUT};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use std::{
     collections::HashMap,
     panic::{AssertUnwindSafe, resume_unwind},
-    sync::{Arc, Mutex as StdMutex, PoisonError},
+    sync::{Arc, Mutex as StdMutex},
     time::Duration,
 };
 use tokio::{
@@ -191,7 +191,7 @@ impl ActorShares {
     /// Shares that no call waits for or uses are dropped.
     fn share(&self, actor: &Actor) -> Arc<Semaphore> {
         let share_key = actor.app_id.map_or_else(|| actor.owner(), |app| format!("app:{app}"));
-        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut taken = lock(&self.taken);
         taken.retain(|_, share| Arc::strong_count(share) > 1);
         Arc::clone(taken.entry(share_key).or_insert_with(|| Arc::new(Semaphore::new(self.each))))
     }

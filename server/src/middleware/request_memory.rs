@@ -2,7 +2,8 @@
 //!
 //! A request reserves memory for its body, and for what parsing makes of it, before it is allocated, and frees it with its answer.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use queue::mutex::lock;
+use std::sync::{Arc, Mutex};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Enough for two of the largest and most expensive requests at once.
@@ -42,7 +43,7 @@ impl Share {
     /// Grows the share to this many bytes in total. False: there is not enough left.
     #[must_use]
     pub(crate) fn grow_to(&self, bytes: usize) -> bool {
-        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut taken = lock(&self.taken);
         let more =
             (bytes / UNIT_BYTES).saturating_sub(taken.as_ref().map_or(0, OwnedSemaphorePermit::num_permits));
         let Ok(more) = u32::try_from(more) else { return false };

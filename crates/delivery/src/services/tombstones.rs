@@ -1,13 +1,10 @@
 //! Removes the tombstones of deleted records whose deletion has reached every integration that had them.
 
-use std::{
-    sync::{Mutex, PoisonError},
-    time::Duration,
-};
+use std::{sync::Mutex, time::Duration};
 
 use async_trait::async_trait;
 use model::retention::{Retained, Retentions};
-use queue::{QueueError, maintenance::Service, store::leader::Term};
+use queue::{QueueError, maintenance::Service, mutex::lock, store::leader::Term};
 use sqlx::PgPool;
 
 use crate::store::tombstones::{TombstoneCursor, remove_tombstones};
@@ -37,10 +34,10 @@ impl Service for DeletedRecords {
     }
 
     async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool, QueueError> {
-        let cursor = self.cursor.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let cursor = lock(&self.cursor).clone();
         let last = remove_tombstones(pool, term, self.kept, &cursor).await?;
         let is_more = last.is_some();
-        *self.cursor.lock().unwrap_or_else(PoisonError::into_inner) = last.unwrap_or_default();
+        *lock(&self.cursor) = last.unwrap_or_default();
         Ok(is_more)
     }
 }

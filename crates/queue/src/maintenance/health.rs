@@ -1,8 +1,9 @@
 //! The health of each service, for `/readyz`, `/metrics` and the settings page.
 
+use crate::mutex;
 use chrono::{DateTime, Utc};
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
     time::Duration,
 };
 use tokio::sync::watch;
@@ -132,8 +133,7 @@ impl MaintenanceHealth {
         }
     }
 
-    /// A poisoned lock is used all the same: no panic can leave the list inconsistent.
     fn lock(&self) -> MutexGuard<'_, Vec<ServiceHealth>> {
-        self.services.lock().unwrap_or_else(PoisonError::into_inner)
+        mutex::lock(&self.services)
     }
 }

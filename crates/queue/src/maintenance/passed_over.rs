@@ -1,11 +1,11 @@
 //! Jobs that a service could not process: logged, counted, and left alone for a while.
 
 use super::MaintenanceHealth;
-use crate::error::QueueError;
+use crate::{error::QueueError, mutex};
 use model::id::JobId;
 use std::{
     collections::HashMap,
-    sync::{Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{Mutex, MutexGuard, OnceLock},
     time::{Duration, Instant},
 };
 
@@ -67,7 +67,7 @@ impl PassedOver {
     }
 
     fn jobs(&self) -> MutexGuard<'_, HashMap<JobId, Wait>> {
-        self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
+        mutex::lock(&self.jobs)
     }
 }
 

@@ -3,10 +3,8 @@ use model::{
     page::{Page, PageRequest},
     trail::{Trail, TrailQuery, TrailReading},
 };
-use std::{
-    mem,
-    sync::{Mutex, PoisonError},
-};
+use queue::mutex::lock;
+use std::{mem, sync::Mutex};
 
 impl Headgate {
     /// Finds everything that a text names, and a page of the jobs about it.
@@ -25,7 +23,7 @@ impl Headgate {
         let read = |page| async move {
             let mut trail = self.look_up(scope, query, page).await?;
             let part = Page { items: mem::take(&mut trail.items), next_cursor: trail.next_cursor.take() };
-            let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut found = lock(found);
             let is_one =
                 |reading: &TrailReading| found.readings.contains(reading) || trail.readings.contains(reading);
             trail.readings = TrailReading::ALL.iter().copied().filter(is_one).collect();
@@ -33,7 +31,7 @@ impl Headgate {
             Ok::<_, ServiceError>(part)
         };
         let Page { items, next_cursor } = read_in_parts(page, read).await?;
-        let found = mem::take(&mut *found.lock().unwrap_or_else(PoisonError::into_inner));
+        let found = mem::take(&mut *lock(found));
         let trail = self.shown(actor, Trail { items, next_cursor, ..found }).await?;
         self.with_gauges(trail).await
     }
