@@ -110,7 +110,7 @@ async fn a_purge_is_undone_by_its_operation_or_restored_one_by_one(pool: PgPool)
     let undone = support.act(&format!("{path}/undo")).await.ok(200);
     assert_eq!((&undone["state"], &undone["reason"]), (&json!("undone"), &json!("wrong catalog")));
     let by = format!("/operations/{}", undone["undone_by"].as_str().unwrap());
-    let undo = tokio::time::timeout(std::time::Duration::from_secs(20), async {
+    let undo = tokio::time::timeout(std::time::Duration::from_secs(60), async {
         loop {
             let undo = client.get(&by).await.ok(200);
             if undo["state"] == "done" {

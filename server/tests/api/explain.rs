@@ -241,7 +241,7 @@ async fn a_parked_job_names_its_paused_resync(pool: PgPool) {
             }
         }
     };
-    let job = tokio::time::timeout(Duration::from_secs(20), parked).await.expect("the re-sync makes its job");
+    let job = tokio::time::timeout(Duration::from_secs(60), parked).await.expect("the re-sync makes its job");
     let (reason, runs_at) = deployment.only_reason(&job, "resync_paused").await;
     assert!(reason["detail"].as_str().unwrap().contains(resync) && runs_at.is_none());
 }

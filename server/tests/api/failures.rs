@@ -27,7 +27,7 @@ async fn groups(client: &Client, jobs: i64) -> Vec<Value> {
             }
         }
     };
-    tokio::time::timeout(Duration::from_secs(20), counted).await.expect("they are counted")
+    tokio::time::timeout(Duration::from_secs(60), counted).await.expect("they are counted")
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]

@@ -257,7 +257,7 @@ async fn slow_tests_use_no_executor_and_are_not_replayed(pool: PgPool) {
         .collect();
     let mut in_progress = Vec::new();
     for _ in &tests {
-        let sample = timeout(Duration::from_secs(20), silent.accept());
+        let sample = timeout(Duration::from_secs(60), silent.accept());
         in_progress.push(sample.await.expect("each sends a sample").unwrap());
     }
     keyed.post("/jobs", json!({"app_id": app, "job_type": "export"})).await.ok(201);

@@ -21,7 +21,7 @@ async fn first(client: &Client, query: &str) -> Value {
     let mut text = String::new();
     while !text.contains("\n\n") || !text.contains("data:") {
         let chunk =
-            tokio::time::timeout(Duration::from_secs(20), stream.next()).await.expect("a snapshot in time");
+            tokio::time::timeout(Duration::from_secs(60), stream.next()).await.expect("a snapshot in time");
         text.push_str(std::str::from_utf8(&chunk.unwrap().unwrap()).unwrap());
     }
     assert!(text.contains("event: snapshot") && text.contains("id: "), "{text}");
@@ -62,7 +62,7 @@ async fn next<B: AsRef<[u8]>>(
             continue;
         }
         let chunk =
-            tokio::time::timeout(Duration::from_secs(20), stream.next()).await.expect("an event in time");
+            tokio::time::timeout(Duration::from_secs(60), stream.next()).await.expect("an event in time");
         text.push_str(std::str::from_utf8(chunk.unwrap().unwrap().as_ref()).unwrap());
     }
 }
@@ -179,7 +179,7 @@ async fn shutdown_ends_the_stream(pool: PgPool) {
     let server = Server::start(pool).await;
     let response = server.operator().request(Method::GET, "/api/v1/live").send().await.unwrap();
     server.state.stop.cancel();
-    let rest = tokio::time::timeout(Duration::from_secs(20), response.bytes()).await;
+    let rest = tokio::time::timeout(Duration::from_secs(60), response.bytes()).await;
     rest.expect("the end of the stream in time").unwrap();
 }
 

@@ -52,7 +52,7 @@ fn value(text: &str, series: &str) -> f64 {
 
 /// Scrapes until it holds.
 async fn until(server: &Server, holds: impl Fn(&str) -> bool) -> String {
-    let waited = tokio::time::timeout(std::time::Duration::from_secs(30), async {
+    let waited = tokio::time::timeout(std::time::Duration::from_secs(60), async {
         loop {
             let text = scrape(server).await;
             if holds(&text) {

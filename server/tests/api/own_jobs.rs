@@ -52,7 +52,7 @@ async fn running_jobs_show_progress_and_completed_ones_their_result(pool: PgPool
             }
         }
     };
-    let progress = tokio::time::timeout(Duration::from_secs(30), progress).await.expect("progress is shown");
+    let progress = tokio::time::timeout(Duration::from_secs(60), progress).await.expect("progress is shown");
     assert_eq!(
         (&progress["done"], &progress["total"], &progress["note"]),
         (&json!(500), &json!(1_000), &json!("half of it"))

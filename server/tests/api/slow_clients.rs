@@ -14,7 +14,7 @@ use tokio::{
 
 const LONG: Duration = Duration::from_secs(600);
 const SHORT: Duration = Duration::from_millis(50);
-const TIMEOUT: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(60);
 const HALF_A_HEADER: &str = "GET / HTTP/1.1\r\nhost: here\r\n";
 
 async fn a_server(pool: PgPool, change: impl FnOnce(&mut ConnectionLimits)) -> Server {

@@ -86,7 +86,7 @@ async fn percentiles_exist_for_window_buckets_and_integrations(pool: PgPool) {
     client.post("/events", json!([an_event(&app, "1"), an_event(&app, "2")])).await.ok(202);
     server.recorded(2).await;
     let path = format!("/stats/throughput?integration_id={refused}");
-    let chart = tokio::time::timeout(std::time::Duration::from_secs(20), async {
+    let chart = tokio::time::timeout(std::time::Duration::from_secs(60), async {
         loop {
             let chart = client.get(&path).await.ok(200);
             if chart["latency"]["count"] == 2 {
@@ -246,7 +246,7 @@ async fn answers_and_limit_use_are_reported_over_time_within_the_scope(pool: PgP
     }
     // Answers are counted in memory and written once a second.
     let path = format!("/stats/integrations/{id}/answers");
-    let answers = tokio::time::timeout(std::time::Duration::from_secs(20), async {
+    let answers = tokio::time::timeout(std::time::Duration::from_secs(60), async {
         loop {
             let answers = client.get(&path).await.ok(200);
             let statuses: Vec<_> = answers["buckets"]

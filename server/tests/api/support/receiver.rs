@@ -46,7 +46,7 @@ impl Receiver {
     /// The next request.
     pub(crate) async fn next(&self) -> (HeaderMap, Value) {
         let mut requests = self.requests.lock().await;
-        tokio::time::timeout(Duration::from_secs(20), requests.recv())
+        tokio::time::timeout(Duration::from_secs(60), requests.recv())
             .await
             .expect("a request in time")
             .unwrap()

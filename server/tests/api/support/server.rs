@@ -175,14 +175,14 @@ impl Server {
         let mut live = self.state.live.subscribe();
         let snapshot =
             live.wait_for(|state| state.snapshot.as_ref().is_some_and(|snapshot| matches_state(snapshot)));
-        tokio::time::timeout(Duration::from_secs(20), snapshot).await.expect("a snapshot in time").unwrap();
+        tokio::time::timeout(Duration::from_secs(60), snapshot).await.expect("a snapshot in time").unwrap();
     }
 
     /// Waits until the workers have recorded this many results.
     pub(crate) async fn recorded(&self, results: u64) {
         let mut recorded = self.engine.as_ref().expect("a server with workers").recorded();
         let waited =
-            tokio::time::timeout(Duration::from_secs(20), recorded.wait_for(|n| *n >= results)).await;
+            tokio::time::timeout(Duration::from_secs(60), recorded.wait_for(|n| *n >= results)).await;
         waited.unwrap_or_else(|_| panic!("{results} results were not recorded in time")).unwrap();
     }
 }

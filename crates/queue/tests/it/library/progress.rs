@@ -130,7 +130,7 @@ async fn a_handler_that_lost_its_lease_learns_it_and_writes_nothing(pool: PgPool
         .execute(&mut *connection)
         .await
         .unwrap();
-    tokio::time::timeout(Duration::from_secs(30), stopped.notified())
+    tokio::time::timeout(Duration::from_secs(60), stopped.notified())
         .await
         .expect("the handler learns that its lease is lost");
     engine.shutdown().await;

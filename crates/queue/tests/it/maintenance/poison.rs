@@ -49,7 +49,7 @@ async fn until_health(handle: &MaintenanceHandle, service: &str, is_so: impl Fn(
             tokio::task::yield_now().await;
         }
     };
-    let waited = tokio::time::timeout(Duration::from_secs(30), polling).await;
+    let waited = tokio::time::timeout(Duration::from_secs(60), polling).await;
     assert!(waited.is_ok(), "never so: {:?}", handle.health());
 }
 

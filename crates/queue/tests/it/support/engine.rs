@@ -8,7 +8,7 @@ use sqlx::PgPool;
 use std::{sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
 
-const WAIT_TIMEOUT: Duration = Duration::from_secs(30);
+const WAIT_TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(crate) fn config() -> EngineConfig {
     EngineConfig {

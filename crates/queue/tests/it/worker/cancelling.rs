@@ -90,7 +90,7 @@ impl Watched {
     }
 
     async fn until_begun(&self, count: u32) {
-        let begun = tokio::time::timeout(Duration::from_secs(30), self.begun.acquire_many(count)).await;
+        let begun = tokio::time::timeout(Duration::from_secs(60), self.begun.acquire_many(count)).await;
         begun.expect("the jobs begin").unwrap().forget();
     }
 
@@ -241,7 +241,7 @@ async fn a_handler_that_cannot_be_stopped_learns_of_the_cancel_by_its_reports(po
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(30), polling).await.expect("the handler learns of it");
+    tokio::time::timeout(Duration::from_secs(60), polling).await.expect("the handler learns of it");
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]

@@ -53,7 +53,7 @@ impl Running {
                 tokio::task::yield_now().await;
             }
         };
-        let waited = tokio::time::timeout(Duration::from_secs(30), polling).await;
+        let waited = tokio::time::timeout(Duration::from_secs(60), polling).await;
         assert!(waited.is_ok(), "never {what}: {:?}", watch.report());
     }
 }

@@ -90,7 +90,7 @@ async fn two_failed_heartbeats_stop_the_jobs_before_another_worker_may_take_them
     // The database answers everything but heartbeats.
     let mut heartbeat_lock = pool.begin().await.unwrap();
     sqlx::query("lock table headgate.workers in share mode").execute(&mut *heartbeat_lock).await.unwrap();
-    tokio::time::timeout(Duration::from_secs(30), dropped.notified()).await.expect("the handler is stopped");
+    tokio::time::timeout(Duration::from_secs(60), dropped.notified()).await.expect("the handler is stopped");
     let leased: i64 =
         sqlx::query_scalar("select count(*) from headgate.workers where lease_until > clock_timestamp()")
             .fetch_one(&mut *heartbeat_lock)

@@ -31,7 +31,7 @@ async fn no_more_jobs_run_at_once_than_there_are_workers(pool: PgPool) {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(30), received).await.unwrap();
+    tokio::time::timeout(Duration::from_secs(60), received).await.unwrap();
     // However often it is woken, it does not even claim.
     let claims = watch.report().claims.jobs;
     for _ in 0..20 {

@@ -219,7 +219,7 @@ async fn a_late_result_waits_for_a_lock_by_itself_and_is_written_once(pool: PgPo
             tokio::task::yield_now().await;
         }
     };
-    let waited = tokio::time::timeout(Duration::from_secs(30), polling).await;
+    let waited = tokio::time::timeout(Duration::from_secs(60), polling).await;
     assert!(waited.is_ok(), "it waits by itself: {:?}", watch.report());
     world.accept_plain(lane, 30).await;
     engine.wake();
