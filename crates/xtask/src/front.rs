@@ -2,7 +2,9 @@
 
 pub(crate) use crate::split::unsplit::announce_build;
 use crate::{
-    compress, css, process, progress,
+    compress, css,
+    lint::Lints,
+    process, progress,
     split::{self, unsplit},
     workspace,
 };
@@ -10,6 +12,7 @@ use anyhow::{Context, Result, anyhow};
 use std::{
     fs,
     path::{Path, PathBuf},
+    process::Command,
     thread,
 };
 use wasm_bindgen_cli_support::Bindgen;
@@ -43,9 +46,19 @@ impl Mode {
 
 /// Builds all of `target/site`.
 pub(crate) fn build(mode: Mode) -> Result<()> {
+    build_by(mode, process::run)
+}
+
+/// The same for the browser tests, with the lints of the console's browser half.
+pub(crate) fn build_with_lints(lints: &mut Lints) -> Result<()> {
+    build_by(Mode::Dev, |compile| lints.run(compile))
+}
+
+fn build_by(mode: Mode, run: impl FnOnce(&mut Command) -> Result<()>) -> Result<()> {
     css::build()?;
     progress::step("public files", copy_public)?;
-    let wasm = progress::step("wasm", || compile(mode))?;
+    progress::step("wasm", || run(&mut compiler(mode)))?;
+    let wasm = compiled(mode);
     progress::step("wasm-bindgen", || {
         if !bind(&wasm, mode)? {
             progress::note("fresh");
@@ -62,7 +75,8 @@ pub(crate) fn build(mode: Mode) -> Result<()> {
 pub(crate) fn rebuild() -> Result<()> {
     css::write()?;
     copy_public()?;
-    bind(&compile(Mode::Watch)?, Mode::Watch)?;
+    process::run(&mut compiler(Mode::Watch))?;
+    bind(&compiled(Mode::Watch), Mode::Watch)?;
     Ok(())
 }
 
@@ -76,21 +90,25 @@ pub(crate) fn build_during(mode: Mode, work: impl FnOnce() -> Result<()>) -> Res
     })
 }
 
-fn compile(mode: Mode) -> Result<PathBuf> {
-    let target_dir = workspace::front_target_dir();
-    let quiet: &[&str] = if mode == Mode::Watch { &["--quiet"] } else { &[] };
-    process::run(
-        process::cargo()
-            .args(["rustc", "--locked", "-p", "app", "--lib", "--target", "wasm32-unknown-unknown"])
-            .args(["--no-default-features", "--features", "hydrate", "--profile", mode.profile()])
-            .args(["--crate-type", "cdylib"])
-            .arg("--target-dir")
-            .arg(&target_dir)
-            .args(quiet)
-            // Relocations, which the split needs.
-            .args(["--", "-C", "link-arg=--emit-relocs"]),
-    )?;
-    Ok(target_dir.join("wasm32-unknown-unknown").join(mode.profile()).join("app.wasm"))
+/// The command that compiles the console for browsers.
+fn compiler(mode: Mode) -> Command {
+    let mut command = process::cargo();
+    command
+        .args(["rustc", "--locked", "-p", "app", "--lib", "--target", "wasm32-unknown-unknown"])
+        .args(["--no-default-features", "--features", "hydrate", "--profile", mode.profile()])
+        .args(["--crate-type", "cdylib", "--target-dir"])
+        .arg(workspace::front_target_dir());
+    if mode == Mode::Watch {
+        command.arg("--quiet");
+    }
+    // Relocations, which the split needs; the table of functions, which the script in place of a split needs.
+    command.args(["--", "-C", "link-arg=--emit-relocs", "-C", "link-arg=--export-table"]);
+    command
+}
+
+/// What it leaves.
+fn compiled(mode: Mode) -> PathBuf {
+    workspace::front_target_dir().join("wasm32-unknown-unknown").join(mode.profile()).join("app.wasm")
 }
 
 /// Runs wasm-bindgen as a library: its version is in our lock file and can never differ from the app's.

@@ -12,6 +12,7 @@ mod css;
 mod dependencies;
 mod dev;
 mod front;
+mod lint;
 mod prepare;
 mod process;
 mod progress;

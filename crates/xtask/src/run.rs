@@ -18,14 +18,17 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     Err(error).with_context(|| program.display().to_string())
 }
 
-/// Builds the program for `run` and the browser tests, with the features of its own tests, so that nothing is compiled twice.
+/// Builds the program for `run` and `dev`.
 pub(crate) fn build_server() -> Result<()> {
     process::run(&mut server_build())
 }
 
+/// Those that the program's tests need: so nothing is compiled twice.
+pub(crate) const SERVER_FEATURES: &str = "queue/testing,model/fixtures";
+
 /// The command that does it.
 pub(crate) fn server_build() -> Command {
     let mut command = process::cargo();
-    command.args(["build", "--locked", "-p", "server", "--features", "queue/testing"]);
+    command.args(["build", "--locked", "-p", "server", "--features", SERVER_FEATURES]);
     command
 }

@@ -4,17 +4,11 @@ import { initSync } from "./headgate.js";
 
 const LOAD = "__wasm_split_load_";
 
-function callback_of(index) {
-	for (const table of Object.values(initSync())) {
-		if (table instanceof WebAssembly.Table && typeof table.get(index) === "function") return table.get(index);
-	}
-}
-
 export default new Proxy(
 	{},
 	{
 		get(_, name) {
-			if (name.startsWith(LOAD)) return async (callback, data) => callback_of(callback)(data, true);
+			if (name.startsWith(LOAD)) return async (callback, data) => initSync().__indirect_function_table.get(callback)(data, true);
 			const own = name.replace("00_import_", "00_export_");
 			return (...values) => initSync()[own](...values);
 		},

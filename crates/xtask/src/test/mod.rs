@@ -7,7 +7,7 @@ mod durations;
 mod rust;
 mod summary;
 
-use crate::{check, css, dependencies, front, prepare, progress, run, services::Services, setup};
+use crate::{check, css, dependencies, front, lint::Lints, prepare, progress, services::Services, setup};
 use anyhow::{Result, anyhow};
 use rust::Part;
 use std::{convert::Infallible, process::ExitCode, sync::mpsc, thread};
@@ -22,21 +22,29 @@ pub(crate) fn run() -> Result<ExitCode> {
     thread::scope(|scope| {
         // In parallel: it has a target directory of its own, and uses one core most of the time.
         let browsers_half = scope.spawn(browsers_half);
-        summary.record("clippy", || progress::step("clippy", check::clippy));
+        let mut lints = Lints::default();
+        let is_built =
+            summary.record("build tests", || progress::step("build tests", || rust::build(&mut lints)));
         let services = Services::start();
         match &services {
-            Ok(services) => rust_tests(&mut summary, services),
-            Err(_) => compiler_checks(&mut summary, None),
+            Ok(services) if is_built => rust_tests(&mut summary, services, &mut lints),
+            _ => {
+                summary.skipped("Rust tests", "they were not built, or there is no Postgres");
+                compiler_checks(&mut summary, services.as_ref().ok(), &mut lints);
+            }
         }
         let has_front = match browsers_half.join() {
-            Ok((half, has_front)) => {
+            Ok((half, has_front, lints_of_half)) => {
                 summary.append(half);
+                lints.add(&lints_of_half);
                 has_front
             }
             Err(_) => summary.record("console (wasm)", || Err(anyhow!("the build panicked"))),
         };
+        summary.record("clippy", || lints.verdict());
         match services {
-            Ok(services) => journeys(&mut summary, &services, has_front),
+            Ok(services) if is_built && has_front => journeys(&mut summary, &services),
+            Ok(_) => summary.skipped("browser tests", "there is nothing to open"),
             Err(error) => summary.failed("throw-away Postgres", &error),
         }
     });
@@ -44,20 +52,15 @@ pub(crate) fn run() -> Result<ExitCode> {
     Ok(if summary.is_green() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Builds and checks what browsers load; returns whether the browser tests can run.
-fn browsers_half() -> (Summary, bool) {
-    let mut summary = Summary::default();
-    let has_front = summary.record("console (wasm)", || front::build(front::Mode::Dev));
-    summary.record("clippy (wasm)", || progress::step("clippy (wasm)", check::clippy_wasm));
+/// Builds and lints what browsers load; returns whether the browser tests can run.
+fn browsers_half() -> (Summary, bool, Lints) {
+    let (mut summary, mut lints) = (Summary::default(), Lints::default());
+    let has_front = summary.record("console (wasm)", || front::build_with_lints(&mut lints));
     summary.record("types of end2end", || progress::step("types of end2end", browser::check_types));
-    (summary, has_front)
+    (summary, has_front, lints)
 }
 
-fn rust_tests(summary: &mut Summary, services: &Services) {
-    if !summary.record("build tests", || progress::step("build tests", rust::build)) {
-        summary.skipped("Rust tests", "they were not built");
-        return compiler_checks(summary, Some(services));
-    }
+fn rust_tests(summary: &mut Summary, services: &Services, lints: &mut Lints) {
     summary.record("migrations", || progress::step("migrations", || rust::migrate_template(services)));
     thread::scope(|scope| {
         let (begun, has_begun) = mpsc::channel::<Infallible>();
@@ -74,7 +77,7 @@ fn rust_tests(summary: &mut Summary, services: &Services) {
         drop(begun);
         // The tests get cargo's lock first. Once they run they do not need it, and leave a core to what follows.
         let _ = has_begun.recv();
-        compiler_checks(summary, Some(services));
+        compiler_checks(summary, Some(services), lints);
         for part in parts {
             match part.join() {
                 Ok(part) => summary.append(part),
@@ -86,20 +89,16 @@ fn rust_tests(summary: &mut Summary, services: &Services) {
 }
 
 /// The steps that mostly need a compiler.
-fn compiler_checks(summary: &mut Summary, services: Option<&Services>) {
+fn compiler_checks(summary: &mut Summary, services: Option<&Services>, lints: &mut Lints) {
     summary.record("docs", || progress::step("docs", check::docs));
-    summary.record_tests("xtask tests", || progress::step("xtask tests", rust::run_own));
+    summary.record_tests("xtask tests", || progress::step("xtask tests", || rust::run_own(lints)));
     if let Some(services) = services {
         summary
             .record(".sqlx is fresh", || progress::step(".sqlx is fresh", || prepare::check_with(services)));
     }
 }
 
-fn journeys(summary: &mut Summary, services: &Services, has_front: bool) {
-    let has_program = summary.record("headgate", || progress::step("headgate", run::build_server));
-    if has_front && has_program {
-        summary.record_tests("browser tests", || progress::step("browser tests", || browser::run(services)));
-    } else {
-        summary.skipped("browser tests", "there is nothing to open");
-    }
+/// They open the program that the tests were built with.
+fn journeys(summary: &mut Summary, services: &Services) {
+    summary.record_tests("browser tests", || progress::step("browser tests", || browser::run(services)));
 }

@@ -1,7 +1,12 @@
 //! The tests of all crates, on one throw-away cluster: `sqlx::test` creates a database in it for each test.
 
 use super::counts::Counts;
-use crate::{process, services::Services, workspace};
+use crate::{
+    lint::{Lints, with_lints},
+    process,
+    services::Services,
+    workspace,
+};
 use anyhow::Result;
 use std::{collections::BTreeSet, process::Command};
 
@@ -16,21 +21,24 @@ pub(super) enum Part {
     Working,
 }
 
+/// The crates whose tests are built and run together: all but xtask, so that features resolve exactly as in `run::server_build`.
+const PACKAGES: [&str; 9] =
+    ["model", "queue", "insight", "access", "delivery", "service", "app", "server", "bench"];
+
 /// Plain `cargo test`, so that results are the same on every machine, whatever test runners it has.
-///
-/// The crates are named, without xtask, so that features resolve exactly as in `run::build_server` and nothing is compiled
-/// twice.
-fn cargo_test() -> Command {
+fn cargo_test() -> Result<Command> {
     let mut command = process::cargo();
     command.args(["test", "--locked", "--no-fail-fast", "--features", "app/ssr"]);
-    for package in ["model", "queue", "insight", "access", "delivery", "service", "app", "server"] {
+    for package in PACKAGES {
         command.args(["-p", package]);
     }
-    command
+    with_lints(&mut command)?;
+    Ok(command)
 }
 
-pub(super) fn build() -> Result<()> {
-    process::run(cargo_test().arg("--no-run"))
+/// Compiles and lints all of them.
+pub(super) fn build(lints: &mut Lints) -> Result<()> {
+    lints.run(cargo_test()?.arg("--no-run"))
 }
 
 /// Migrates the template that new databases are copied from: applying the migrations in each test would be a quarter of its time.
@@ -44,7 +52,7 @@ pub(super) fn migrate_template(services: &Services) -> Result<()> {
 
 /// Runs a part; drops `begun` when its first tests start, because cargo's lock is free from then on.
 pub(super) fn run<T>(services: &Services, part: Part, begun: T) -> Result<(Counts, Result<()>)> {
-    let mut command = cargo_test();
+    let mut command = cargo_test()?;
     if part == Part::Working {
         command.args(["--lib", "--bins"]);
     }
@@ -58,11 +66,18 @@ pub(super) fn run<T>(services: &Services, part: Part, begun: T) -> Result<(Count
 
 /// Runs the examples in doc comments, which cargo cannot run together with other tests.
 pub(super) fn run_examples(services: &Services) -> Result<(Counts, Result<()>)> {
-    Ok(count(cargo_test().arg("--doc").env("DATABASE_URL", services.url("postgres")), ()))
+    Ok(count(cargo_test()?.arg("--doc").env("DATABASE_URL", services.url("postgres")), ()))
 }
 
-pub(super) fn run_own() -> Result<(Counts, Result<()>)> {
-    Ok(count(process::cargo().args(["test", "--locked", "--no-fail-fast", "-p", "xtask"]), ()))
+/// Lints and runs the tests of xtask.
+pub(super) fn run_own(lints: &mut Lints) -> Result<(Counts, Result<()>)> {
+    let command = || {
+        let mut command = process::cargo();
+        command.args(["test", "--locked", "--no-fail-fast", "-p", "xtask"]);
+        command
+    };
+    lints.run(command().arg("--no-run"))?;
+    Ok(count(with_lints(&mut command())?, ()))
 }
 
 /// Each is a folder `tests/NAME` of a crate, with a `main.rs`.
@@ -96,6 +111,27 @@ fn count<T>(command: &mut Command, begun: T) -> (Counts, Result<()>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run;
+
+    /// With a feature more, `make run` and the tests would compile most crates for each other.
+    #[test]
+    fn the_program_and_its_tests_have_the_same_features() {
+        let tree = |arguments: &[&str], packages: &[&str]| {
+            let mut command = process::cargo();
+            command.args(["tree", "--locked", "--offline", "--prefix", "none", "--format", "{p} {f}"]);
+            command.args(arguments);
+            for package in packages {
+                command.args(["-p", package]);
+            }
+            let output = command.output().unwrap();
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            let text = String::from_utf8(output.stdout).unwrap();
+            text.lines().map(|line| line.trim_end_matches(" (*)").to_owned()).collect::<BTreeSet<_>>()
+        };
+        let of_tests = tree(&["--edges", "normal,build,dev", "--features", "app/ssr"], &PACKAGES);
+        let of_program = tree(&["--edges", "normal,build", "--features", run::SERVER_FEATURES], &["server"]);
+        assert_eq!(of_program.difference(&of_tests).collect::<Vec<_>>(), [] as [&String; 0]);
+    }
 
     #[test]
     fn every_test_program_is_found() {
