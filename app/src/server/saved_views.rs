@@ -2,11 +2,9 @@
 
 use super::{actor, context, redirect};
 use crate::{
-    calls::{
-        error::{CallError, FormRefused},
-        saved_views::ViewForm,
-    },
+    calls::error::{CallError, FormRefused},
     components::{Flash, Outcome},
+    forms::ViewForm,
     state::{
         drawn,
         form_draft::{Draft, DraftFault},
