@@ -12,6 +12,7 @@ pub mod app;
 pub mod calls;
 pub mod components;
 pub mod format;
+pub mod forms;
 pub mod pages;
 #[cfg(feature = "ssr")]
 pub mod server;

@@ -4,12 +4,12 @@ use super::{
     error::{CallError, FormRefused},
     json::Json,
 };
+use crate::forms::BulkOptions;
 use leptos::{prelude::*, server_fn::codec::GetUrl};
 use model::{
     operation::{BulkAction, BulkSubject},
     views::bulk::BulkPreview,
 };
-use serde::{Deserialize, Serialize};
 
 /// Counts what a bulk action would change.
 #[server(prefix = "/console", endpoint = "preview", input = GetUrl, output = Json)]
@@ -23,17 +23,6 @@ pub async fn preview(
     let actor = actor::allowed::<permission::SteerJobs>()?;
     let wanted = bulk::asked(action, &query)?;
     Ok(context::current()?.headgate.bulk_preview(&actor, subject, wanted).await?)
-}
-
-/// Options of a bulk action as they were typed; an empty field is none.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct BulkOptions {
-    /// For the audit log.
-    pub reason: String,
-    pub rate_per_second: String,
-    /// How long the action can be withdrawn before it begins.
-    pub hold_seconds: String,
 }
 
 /// Requeues, cancels or purges everything that the query string matches, or the selected rows.

@@ -4,12 +4,9 @@ use super::{
     error::{CallError, FormRefused},
     json::Json,
 };
+use crate::forms::IntegrationBulk;
 use leptos::{prelude::*, server_fn::codec::GetUrl};
-use model::{
-    integration_bulk::IntegrationBulkAction,
-    views::integration_list::{BulkQuestion, IntegrationList},
-};
-use serde::{Deserialize, Serialize};
+use model::views::integration_list::{BulkQuestion, IntegrationList};
 
 /// The integrations that the page's query string asks for.
 #[server(prefix = "/console", endpoint = "integrations", input = GetUrl, output = Json)]
@@ -35,22 +32,6 @@ pub async fn ask_integrations(query: String) -> Result<BulkQuestion, CallError> 
     let actor = actor::allowed::<permission::Configure>()?;
     let selection = integration_query::selection(&PageUrl::parse(&format!("/?{query}")));
     Ok(context::current()?.headgate.integration_bulk_question(&actor, &selection).await?)
-}
-
-/// A bulk action as the confirmation dialog sends it.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct IntegrationBulk {
-    pub action: IntegrationBulkAction,
-    /// The query string of the dialog, which selects by id or by filter.
-    pub query: String,
-    /// The count that the dialog showed.
-    pub matched: i64,
-    /// With a limit: requests; empty removes the limit.
-    #[serde(default)]
-    pub requests: String,
-    /// With a limit: the window.
-    #[serde(default)]
-    pub per_seconds: String,
 }
 
 /// Pauses or resumes the integrations, or sets their limit.

@@ -4,6 +4,7 @@ use super::{
     error::{CallError, FormRefused},
     json::Json,
 };
+use crate::forms::LimitsForm;
 use leptos::{prelude::*, server_fn::codec::GetUrl};
 use model::{
     breaker::BreakerAction,
@@ -12,7 +13,6 @@ use model::{
     stats::Window,
     views::integration_page::{IntegrationCharts, IntegrationPage},
 };
-use serde::{Deserialize, Serialize};
 
 /// One integration with its current work.
 #[server(prefix = "/console", endpoint = "integration", input = GetUrl, output = Json)]
@@ -89,29 +89,6 @@ pub async fn steer_breaker(
     }
     .await;
     forms::answer(&back, made, |url, faults| Draft::on(url, &[("until", until.trim())], faults)).await
-}
-
-/// What the limits form sends. An empty field removes the setting.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct LimitsForm {
-    /// Requests in each window, a row for each limit; empty rows are skipped.
-    pub requests: Vec<String>,
-    pub per_seconds: Vec<String>,
-    /// Jobs at once.
-    pub max_concurrency: String,
-    /// Seconds of one attempt; empty: the default.
-    pub timeout_seconds: String,
-    /// Attempts of a job; empty: the default.
-    pub max_attempts: String,
-    /// Waits between attempts; empty: the default.
-    pub retry_schedule: String,
-    /// Seconds without a change after which a record is sent; empty: at once.
-    pub debounce_seconds: String,
-    /// The longest that the first change waits; empty: as `debounce_seconds`.
-    pub debounce_max_seconds: String,
-    /// The values with which the form was rendered, see [`crate::state::drawn`].
-    pub drawn: String,
 }
 
 /// Changes rate limits, concurrency, timeout, retries and debounce.

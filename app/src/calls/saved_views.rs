@@ -4,9 +4,9 @@ use super::{
     error::{CallError, FormRefused},
     json::Json,
 };
+use crate::forms::ViewForm;
 use leptos::{prelude::*, server_fn::codec::GetUrl};
 use model::{id::SavedViewId, saved_view::SavedView};
-use serde::{Deserialize, Serialize};
 
 /// The views that the reader may see, pinned ones first.
 #[server(prefix = "/console", endpoint = "saved-views", input = GetUrl, output = Json)]
@@ -15,19 +15,6 @@ pub async fn list_views() -> Result<Vec<SavedView>, CallError> {
     use service::permission;
     let actor = actor::allowed::<permission::OpenConsole>()?;
     Ok(context::current()?.headgate.saved_views(&actor).await?)
-}
-
-/// The form of a view as it was sent: an empty threshold is none, a missing checkbox is off.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct ViewForm {
-    pub name: String,
-    /// `true`: everybody sees it.
-    pub shared: String,
-    /// `true`: it is pinned for the reader.
-    pub pinned: String,
-    /// It alerts from this number of jobs on.
-    pub alert_at: String,
 }
 
 /// Saves the filters of the list under a name.

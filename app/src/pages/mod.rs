@@ -1,6 +1,7 @@
 //! Pages: each loads its data, sets its title and composes components.
 
 mod audit_log;
+mod bulk_question;
 mod dead_letters;
 mod failures;
 #[cfg(feature = "ssr")]
@@ -25,8 +26,8 @@ pub use failures::FailuresPage;
 pub use forbidden::forbidden_document;
 use integrations::LimitsForm;
 pub use integrations::{IntegrationDetailPage, IntegrationsPage};
+use jobs::subject as jobs_subject;
 pub use jobs::{JobDetailPage, JobsPage};
-use jobs::{origin, subject as jobs_subject};
 pub use not_found::NotFoundPage;
 pub use operations::{OperationDetailPage, OperationsPage};
 pub use overview::{OverviewPage, WallPage};

@@ -2,8 +2,9 @@
 
 use super::{actor, context};
 use crate::{
-    calls::{bulk::BulkOptions, error::CallError},
+    calls::error::CallError,
     components::{Flash, Outcome},
+    forms::BulkOptions,
     state::{page_url::PageUrl, url_filters::ListQuery},
 };
 use chrono::Utc;

@@ -2,7 +2,6 @@
 
 use crate::{
     calls::error::{CallError, ResponseStatus},
-    server::cookies,
     state::{base_path::BasePath, page_files::PageFiles, theme::Theme},
 };
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header, request::Parts};
@@ -30,7 +29,7 @@ impl ConsoleContext {
         provide_context(self.clone());
         provide_context(self.base_path.clone());
         provide_context(self.page_files);
-        provide_context(cookies::theme().unwrap_or(Theme::System));
+        provide_context(theme().unwrap_or(Theme::System));
         if let Some(response) = use_context::<ResponseOptions>() {
             let status = response.clone();
             provide_context(ResponseStatus(Arc::new(move |code| {
@@ -62,6 +61,13 @@ pub fn is_page() -> bool {
 /// The headers of the request being answered.
 pub(super) fn headers() -> HeaderMap {
     use_context::<Parts>().map(|parts| parts.headers).unwrap_or_default()
+}
+
+/// The theme that the request's cookie names.
+fn theme() -> Option<Theme> {
+    let headers = headers();
+    let header = headers.get(header::COOKIE)?.to_str().ok()?;
+    Some(Theme::from_cookie_header(header))
 }
 
 /// Scripts only with this page's nonce, styles only from files, nothing from elsewhere.

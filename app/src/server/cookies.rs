@@ -13,13 +13,6 @@ use leptos::prelude::*;
 use leptos_axum::ResponseOptions;
 use model::job_columns::JobColumns;
 
-/// The theme the request's cookie names.
-pub fn theme() -> Option<Theme> {
-    let headers = context::headers();
-    let header = headers.get(header::COOKIE)?.to_str().ok()?;
-    Some(Theme::from_cookie_header(header))
-}
-
 /// Carries a new API key to the page that shows it.
 const NEW_KEY: &str = "headgate-new-key";
 

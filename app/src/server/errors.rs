@@ -1,10 +1,7 @@
 //! Errors of the engine as the browser may see them; internal causes go to the log.
 
 use crate::calls::error::CallError;
-use access::AccessError;
-use delivery::DeliveryError;
-use queue::QueueError;
-use service::ServiceError;
+use service::{AccessError, DeliveryError, QueueError, ServiceError};
 use std::time::Duration;
 
 impl From<QueueError> for CallError {

@@ -6,17 +6,14 @@ use crate::{
     components::Outcome,
     state::{form_draft::DraftFault, page_url::PageUrl},
 };
-use access::AccessError;
-use delivery::DeliveryError;
-use model::problem::Faults;
-use queue::QueueError;
+use model::problem::{Faults, FieldError};
 use service::ServiceError;
 
 pub enum Refusal {
     Call(CallError),
-    /// Some conflicts belong to a field.
-    Access(AccessError),
     Faults(Faults),
+    /// A conflict that belongs to a field, and its sentence.
+    Conflict(DraftFault, String),
 }
 
 impl From<CallError> for Refusal {
@@ -33,12 +30,10 @@ impl From<Faults> for Refusal {
 
 impl From<ServiceError> for Refusal {
     fn from(error: ServiceError) -> Self {
-        match error {
-            ServiceError::Delivery(
-                DeliveryError::Invalid(faults) | DeliveryError::Queue(QueueError::Invalid(faults)),
-            ) => Self::Faults(faults),
-            ServiceError::Access(error) => Self::Access(error),
-            error => Self::Call(error.into()),
+        match error.conflict() {
+            Some("email-taken") => Self::Conflict(DraftFault::EmailTaken, error.to_string()),
+            Some("last-operator") => Self::Conflict(DraftFault::LastOperator, error.to_string()),
+            _ => error.into_faults().map_or_else(|error| Self::Call(error.into()), Self::Faults),
         }
     }
 }
@@ -49,26 +44,23 @@ pub async fn answer(
     made: Result<Outcome, Refusal>,
     draft: impl FnOnce(PageUrl, &[DraftFault]) -> PageUrl,
 ) -> Result<(), FormRefused> {
-    let (faults, made) = with_faults(made);
-    redirect::answer_with(back, |url| draft(url, &faults), async { made }).await
+    answer_with(back, made, |fault| DraftFault::at(&fault.pointer), draft).await
 }
 
-/// Splits a refusal into the faults of fields and the answer of the form.
-fn with_faults(made: Result<Outcome, Refusal>) -> (Vec<DraftFault>, Result<Outcome, CallError>) {
-    let error = match made {
-        Ok(outcome) => return (Vec::new(), Ok(outcome)),
-        Err(Refusal::Call(error)) => return (Vec::new(), Err(error)),
-        Err(Refusal::Faults(faults)) => AccessError::Invalid(faults),
-        Err(Refusal::Access(error)) => error,
-    };
-    let faults = match &error {
-        AccessError::Conflict { code: "email-taken", .. } => vec![DraftFault::EmailTaken],
-        AccessError::Conflict { code: "last-operator", .. } => vec![DraftFault::LastOperator],
-        AccessError::Invalid(faults) => {
-            faults.0.iter().filter_map(|fault| DraftFault::at(&fault.pointer)).collect()
+/// As [`answer`], for a form with its own words for faults.
+pub async fn answer_with(
+    back: &str,
+    made: Result<Outcome, Refusal>,
+    word: impl Fn(&FieldError) -> Option<DraftFault>,
+    draft: impl FnOnce(PageUrl, &[DraftFault]) -> PageUrl,
+) -> Result<(), FormRefused> {
+    let (faults, made) = match made {
+        Ok(outcome) => (Vec::new(), Ok(outcome)),
+        Err(Refusal::Call(error)) => (Vec::new(), Err(error)),
+        Err(Refusal::Conflict(fault, sentence)) => (vec![fault], Err(CallError::Invalid(sentence))),
+        Err(Refusal::Faults(faults)) => {
+            (faults.0.iter().filter_map(word).collect(), Err(CallError::Invalid(faults.to_string())))
         }
-        _ => Vec::new(),
     };
-    let answer = if faults.is_empty() { error.into() } else { CallError::Invalid(error.to_string()) };
-    (faults, Err(answer))
+    redirect::answer_with(back, |url| draft(url, &faults), async { made }).await
 }

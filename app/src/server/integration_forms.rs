@@ -1,8 +1,9 @@
 //! Forms about integrations: typed input as the service takes it, and the notice of what was done.
 
 use crate::{
-    calls::{error::CallError, integration_list::IntegrationBulk},
+    calls::error::CallError,
     components::{Flash, Outcome},
+    forms::IntegrationBulk,
 };
 use model::{
     breaker::{BreakerAction, BreakerOrder},

@@ -1,12 +1,10 @@
 //! The forms of saved views; faults are shown at their fields.
 
-use super::{actor, context, redirect};
+use super::{actor, context, forms, forms::Refusal};
 use crate::{
-    calls::{
-        error::{CallError, FormRefused},
-        saved_views::ViewForm,
-    },
+    calls::error::FormRefused,
     components::{Flash, Outcome},
+    forms::ViewForm,
     state::{
         drawn,
         form_draft::{Draft, DraftFault},
@@ -16,38 +14,10 @@ use model::{
     etag::IfMatch,
     id::SavedViewId,
     patch::Change,
-    problem::Faults,
+    problem::{Faults, FieldError},
     saved_view::{NewSavedView, SavedViewChanges},
 };
-use service::{ServiceError, permission};
-
-type FormResult = Result<Outcome, Refused>;
-
-enum Refused {
-    Call(CallError),
-    Faults(Faults),
-}
-
-impl From<CallError> for Refused {
-    fn from(error: CallError) -> Self {
-        Self::Call(error)
-    }
-}
-
-impl From<Faults> for Refused {
-    fn from(faults: Faults) -> Self {
-        Self::Faults(faults)
-    }
-}
-
-impl From<ServiceError> for Refused {
-    fn from(error: ServiceError) -> Self {
-        match error.into_faults() {
-            Ok(faults) => Self::Faults(faults),
-            Err(error) => Self::Call(error.into()),
-        }
-    }
-}
+use service::permission;
 
 pub async fn save(form: ViewForm, query: &str, back: &str) -> Result<(), FormRefused> {
     let made = async {
@@ -110,13 +80,13 @@ pub async fn pin(id: SavedViewId, is_pinned: bool, back: &str) -> Result<(), For
     answer(back, made, &[]).await
 }
 
-async fn answer(back: &str, made: FormResult, typed: &[(&str, &str)]) -> Result<(), FormRefused> {
-    let (faults, made) = match made {
-        Ok(outcome) => (Vec::new(), Ok(outcome)),
-        Err(Refused::Call(error)) => (Vec::new(), Err(error)),
-        Err(Refused::Faults(faults)) => (view_faults(&faults), Err(CallError::Invalid(faults.to_string()))),
-    };
-    redirect::answer_with(back, |url| Draft::on(url, typed, &faults), async { made }).await
+async fn answer(
+    back: &str,
+    made: Result<Outcome, Refusal>,
+    typed: &[(&str, &str)],
+) -> Result<(), FormRefused> {
+    let draft = |url, faults: &[DraftFault]| Draft::on(url, typed, faults);
+    forms::answer_with(back, made, |fault| Some(view_fault(fault)), draft).await
 }
 
 fn typed(form: &ViewForm) -> [(&'static str, &str); 4] {
@@ -140,8 +110,9 @@ fn number(typed: &str) -> Result<Option<i32>, Faults> {
 }
 
 /// An address carries faults as words of a fixed list.
-fn view_faults(faults: &Faults) -> Vec<DraftFault> {
-    let of = |pointer: &str, detail: &str| match pointer {
+fn view_fault(fault: &FieldError) -> DraftFault {
+    let detail = &fault.detail;
+    match fault.pointer.as_str() {
         "/name" if detail.starts_with("is the name") => DraftFault::ViewTaken,
         "/name" => DraftFault::ViewName,
         "/alert_at" => DraftFault::ViewAlert,
@@ -151,6 +122,5 @@ fn view_faults(faults: &Faults) -> Vec<DraftFault> {
         "/is_shared" if detail.starts_with("must stay") => DraftFault::ViewOfNobody,
         "/is_shared" => DraftFault::ViewShared,
         _ => DraftFault::ViewMany,
-    };
-    faults.0.iter().map(|fault| of(&fault.pointer, &fault.detail)).collect()
+    }
 }

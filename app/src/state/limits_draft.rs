@@ -2,7 +2,7 @@
 //! redirecting to the page with the typed values in the address, and the page finds the faults in them again.
 
 use super::{drawn, page_url::PageUrl};
-use crate::{calls::integrations::LimitsForm, components::Flash};
+use crate::{components::Flash, forms::LimitsForm};
 use model::{
     integration::{Debounce, Integration, IntegrationChanges},
     patch::Change,

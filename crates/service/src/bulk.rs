@@ -2,11 +2,11 @@
 
 use crate::{Allowed, Headgate, ServiceError, masking::refuse_internal_fields, permission};
 use access::audit::Entry;
-use insight::store::operations;
+use insight::store::operations::{self, PreparedBulk};
 use model::{
     actor::Actor,
     filter::JobFilter,
-    operation::{BulkAction, BulkOutcome, BulkStart, BulkSubject, DryRun, NewBulk},
+    operation::{BulkAction, BulkOutcome, BulkStart, BulkSubject, NewBulk},
     rules::permission::Permission,
     views::bulk::BulkPreview,
 };
@@ -23,11 +23,12 @@ impl Headgate {
         subject: BulkSubject,
         new: NewBulk,
     ) -> Result<BulkStart, ServiceError> {
-        check(actor, subject, &new)?;
-        if new.dry_run {
-            return Ok(BulkStart::DryRun(self.count_bulk(actor, subject, new).await?));
+        let is_dry = new.dry_run;
+        let (prepared, entry) = self.prepare_bulk(actor, subject, new).await?;
+        if is_dry {
+            return Ok(BulkStart::DryRun(prepared.dry_run(self.pool()).await?));
         }
-        Ok(BulkStart::Outcome(self.start_bulk(actor, subject, new).await?))
+        Ok(BulkStart::Outcome(self.start_bulk(actor, &prepared, &entry).await?))
     }
 
     /// What a bulk action would change, for the question before it.
@@ -40,8 +41,8 @@ impl Headgate {
         subject: BulkSubject,
         new: NewBulk,
     ) -> Result<BulkPreview, ServiceError> {
-        check(actor, subject, &new)?;
-        let run = self.count_bulk(actor, subject, new).await?;
+        let (prepared, _) = self.prepare_bulk(actor, subject, new).await?;
+        let run = prepared.dry_run(self.pool()).await?;
         let counted = run.breakdown.iter().map(|part| part.integration_id);
         let names = self.names(actor.scope(), counted, &JobFilter::default()).await?;
         Ok(BulkPreview { run, names })
@@ -58,58 +59,47 @@ impl Headgate {
         new: NewBulk,
         confirmed: Option<i64>,
     ) -> Result<Option<BulkOutcome>, ServiceError> {
-        check(actor, subject, &new)?;
-        if let Some(confirmed) = confirmed {
-            let now = self.count_bulk(actor, subject, new.clone()).await?;
-            if now.matched > confirmed {
-                return Ok(None);
-            }
+        let (prepared, entry) = self.prepare_bulk(actor, subject, new).await?;
+        if confirmed.is_some_and(|confirmed| prepared.matched() > confirmed) {
+            return Ok(None);
         }
-        self.start_bulk(actor, subject, new).await.map(Some)
+        self.start_bulk(actor, &prepared, &entry).await.map(Some)
     }
 
-    async fn count_bulk(
+    /// Counts the jobs, by a filter that the actor may use; with the line of the audit log for the start.
+    async fn prepare_bulk(
         &self,
-        actor: &Actor,
+        actor: &Allowed<permission::SteerJobs>,
         subject: BulkSubject,
-        new: NewBulk,
-    ) -> Result<DryRun, ServiceError> {
-        let new = self.restricted_bulk(actor, new).await?;
+        mut new: NewBulk,
+    ) -> Result<(PreparedBulk, Entry), ServiceError> {
+        check(actor, subject, &new)?;
+        let mut entry = Entry::new(audited(subject, new.action)).of_app(actor.app_id);
+        entry.before = serde_json::to_value(&new).ok();
+        if let Some(filter) = &mut new.filter {
+            *filter = self.delivery.filter_for(actor, filter, "/filter/payload/").await?;
+        }
         let prepared = operations::prepare(self.pool(), actor, subject, new).await?;
-        Ok(prepared.dry_run(self.pool()).await?)
+        Ok((prepared, entry))
     }
 
     async fn start_bulk(
         &self,
         actor: &Actor,
-        subject: BulkSubject,
-        new: NewBulk,
+        prepared: &PreparedBulk,
+        entry: &Entry,
     ) -> Result<BulkOutcome, ServiceError> {
-        let action = audited(subject, new.action);
-        let before = serde_json::to_value(&new).ok();
-        let new = self.restricted_bulk(actor, new).await?;
-        let prepared = operations::prepare(self.pool(), actor, subject, new).await?;
         let id = self
             .change(actor, async |mut tx| {
                 let id = prepared.store(&mut tx).await?;
-                let mut entry = Entry::new(action).of_app(actor.app_id);
-                entry.before.clone_from(&before);
-                entry.after = Some(json!({"operation_id": id, "matched": prepared.matched()}));
-                entry.object_id = id.map(|id| id.to_string());
-                Ok((tx, id, entry))
+                let after = Some(json!({"operation_id": id, "matched": prepared.matched()}));
+                let object_id = id.map(|id| id.to_string());
+                Ok((tx, id, Entry { after, object_id, ..entry.clone() }))
             })
             .await?;
-        let outcome = operations::outcome(self.pool(), actor, &prepared, id).await?;
+        let outcome = operations::outcome(self.pool(), actor, prepared, id).await?;
         self.delivery.wake();
         Ok(outcome)
-    }
-
-    /// The same with a filter that the actor may use.
-    async fn restricted_bulk(&self, actor: &Actor, mut new: NewBulk) -> Result<NewBulk, ServiceError> {
-        if let Some(filter) = &mut new.filter {
-            *filter = self.delivery.filter_for(actor, filter, "/filter/payload/").await?;
-        }
-        Ok(new)
     }
 }
 

@@ -58,3 +58,8 @@ pub use error::ServiceError;
 pub use headgate::{Headgate, Parts};
 pub use live::{LiveFilter, StreamEvent};
 pub use parts::{Pages, read_in_parts};
+
+// A `ServiceError` keeps the errors of the crates below it: a door matches them without depending on those crates.
+pub use access::AccessError;
+pub use delivery::DeliveryError;
+pub use queue::QueueError;

@@ -23,11 +23,7 @@ use std::time::Duration;
 #[component]
 pub fn AuditLogPage() -> impl IntoView {
     let url = page_url::current();
-    let revision = revision::current();
-    let list = Resource::new_blocking(
-        move || (url.get().settled().query(), revision.get()),
-        |(query, _)| list_audit_log(query),
-    );
+    let list = revision::page_data(move || url.get().settled().query(), list_audit_log);
     view! {
         <Loaded
             title=ConsolePage::AuditLog.title()

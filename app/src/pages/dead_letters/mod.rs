@@ -3,6 +3,5 @@
 mod bin;
 mod grid;
 mod list;
-mod question;
 
 pub use list::DeadLettersPage;

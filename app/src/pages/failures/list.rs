@@ -30,10 +30,9 @@ use std::{collections::BTreeSet, time::Duration};
 #[component]
 pub fn FailuresPage() -> impl IntoView {
     let url = page_url::current();
-    let revision = revision::current();
-    let page = Resource::new_blocking(
-        move || (url.with(retried), url.get().query(), revision.get()),
-        |(retried, query, _)| async move {
+    let page = revision::page_data(
+        move || (url.with(retried), url.get().query()),
+        |(retried, query)| async move {
             let question = match retried {
                 Some(query) => Some(preview(BulkSubject::Jobs, BulkAction::Requeue, query).await),
                 None => None,

@@ -4,7 +4,7 @@ use crate::{
     calls::{error::CallError, integration_list::BulkIntegrations},
     components::Failure,
     format,
-    pages::origin,
+    pages::bulk_question::origin,
     state::{base_path, page_url::PageUrl},
     ui::{Button, ButtonKind, Dialog, Glyph, HiddenFields, LinkButton, PostForm, TextField},
 };

@@ -10,7 +10,6 @@ mod folded;
 mod list;
 mod masked;
 mod progress;
-mod question;
 mod related;
 mod request;
 mod row;
@@ -22,5 +21,4 @@ mod what_it_sends;
 
 pub use detail::JobDetailPage;
 pub use list::JobsPage;
-pub(super) use question::origin;
 pub(super) use subject::subject;

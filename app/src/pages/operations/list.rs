@@ -28,11 +28,7 @@ use std::time::Duration;
 #[component]
 pub fn OperationsPage() -> impl IntoView {
     let url = page_url::current();
-    let revision = revision::current();
-    let list = Resource::new_blocking(
-        move || (url.get().query(), revision.get()),
-        |(query, _)| list_operations(query),
-    );
+    let list = revision::page_data(move || url.get().query(), list_operations);
     view! {
         <Loaded
             title=ConsolePage::Operations.title()

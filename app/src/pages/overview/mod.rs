@@ -51,10 +51,9 @@ pub fn OverviewPage() -> impl IntoView {
             (window, url.get("at").map(str::to_owned))
         })
     });
-    let revision = revision::current();
-    let first = Resource::new_blocking(
-        move || (asked.get(), revision.get()),
-        |((window, at), _)| async move {
+    let first = revision::page_data(
+        move || asked.get(),
+        |(window, at)| async move {
             match at.as_deref().map(|text| format::parse_moment(text).ok_or(text)) {
                 Some(Err(text)) => Ok::<_, CallError>(OverviewAnswer::Unreadable(text.to_owned())),
                 Some(Ok(at)) => load_overview(window, Some(at)).await,

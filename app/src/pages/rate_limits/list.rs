@@ -23,11 +23,7 @@ use std::time::Duration;
 #[component]
 pub fn RateLimitsPage() -> impl IntoView {
     let url = page_url::current();
-    let revision = revision::current();
-    let page = Resource::new_blocking(
-        move || (url.get().query(), revision.get()),
-        |(query, _)| load_rate_limits(query),
-    );
+    let page = revision::page_data(move || url.get().query(), load_rate_limits);
     view! {
         <Loaded
             title=ConsolePage::RateLimits.title()

@@ -23,11 +23,7 @@ use std::{collections::BTreeMap, time::Duration};
 #[component]
 pub fn RecordsPage() -> impl IntoView {
     let url = page_url::current();
-    let revision = revision::current();
-    let page = Resource::new_blocking(
-        move || (url.get().settled().query(), revision.get()),
-        |(query, _)| async move { load_trail(query).await },
-    );
+    let page = revision::page_data(move || url.get().settled().query(), load_trail);
     view! {
         <Loaded
             title=ConsolePage::Records.title()

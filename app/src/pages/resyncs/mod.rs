@@ -22,9 +22,7 @@ use std::time::Duration;
 #[component]
 pub fn ResyncsPage() -> impl IntoView {
     let url = page_url::current();
-    let revision = revision::current();
-    let list =
-        Resource::new_blocking(move || (url.get().query(), revision.get()), |(query, _)| list_resyncs(query));
+    let list = revision::page_data(move || url.get().query(), list_resyncs);
     view! {
         <Loaded
             title=ConsolePage::Resyncs.title()

@@ -22,11 +22,7 @@ const PARTS: [(&str, &str); 3] = [("users", "Users"), ("api-keys", "API keys"), 
 #[component]
 pub fn SettingsPage() -> impl IntoView {
     let url = page_url::current();
-    let revision = revision::current();
-    let settings = Resource::new_blocking(
-        move || (url.get().query(), revision.get()),
-        |(query, _)| load_settings(query),
-    );
+    let settings = revision::page_data(move || url.get().query(), load_settings);
     // The key is returned once, and the list may be loaded again while it is shown.
     let kept_key = RwSignal::new(None::<String>);
     view! {

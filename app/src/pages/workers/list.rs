@@ -17,9 +17,8 @@ use std::time::Duration;
 #[component]
 pub fn WorkersPage() -> impl IntoView {
     let url = page_url::current();
-    let revision = revision::current();
     let asked = Memo::new(move |_| url.with(|url| url.get("notice").map(str::to_owned)));
-    let page = Resource::new_blocking(move || (asked.get(), revision.get()), |_| load_workers());
+    let page = revision::page_data(move || asked.get(), |_| load_workers());
     view! {
         <Loaded
             title=ConsolePage::Workers.title()

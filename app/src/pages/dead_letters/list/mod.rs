@@ -12,16 +12,12 @@ use self::{
 use super::{
     bin::{self, Bin},
     grid::{self, Grid},
-    question::Question,
 };
 use crate::{
-    calls::{
-        bulk::preview,
-        dead_letters::{list_bin, list_dead_letters},
-        error::CallError,
-    },
+    calls::dead_letters::{list_bin, list_dead_letters},
     components::{EmptyList, FilterBar, FilterSentence, Loaded, page_table::ConsolePage},
     format,
+    pages::bulk_question::{Asked, Question, ask},
     state::{
         clock, grid_url,
         page_url::{self, PageUrl},
@@ -32,34 +28,22 @@ use crate::{
 use leptos::prelude::*;
 use model::{
     dead_letter_grid::DeadLetterGrid,
-    operation::{BulkAction, BulkSubject},
+    operation::BulkSubject,
     rules::permission::Permission,
-    views::{
-        bulk::BulkPreview,
-        dead_letters::{self, DeadLetterList},
-    },
+    views::dead_letters::{self, DeadLetterList},
 };
 use serde::{Deserialize, Serialize};
 
 #[component]
 pub fn DeadLettersPage() -> impl IntoView {
     let url = page_url::current();
-    let revision = revision::current();
-    let page = Resource::new_blocking(
-        move || {
-            let action = url.with(|url| url.get("confirm").and_then(|word| word.parse::<BulkAction>().ok()));
-            (action, url.get().query(), revision.get())
-        },
-        |(action, query, _)| async move {
+    let page = revision::page_data(
+        move || url.get().query(),
+        |query| async move {
             if PageUrl::parse(&format!("/?{query}")).get("show") == Some(bin::SHOWN) {
                 return list_bin(query).await.map(Shown::Bin);
             }
-            let question = match action {
-                Some(action) => {
-                    Some((action, preview(BulkSubject::DeadLetters, action, query.clone()).await))
-                }
-                None => None,
-            };
+            let question = ask(BulkSubject::DeadLetters, &query).await;
             list_dead_letters(query).await.map(|list| Shown::List(Box::new(list), question))
         },
     );
@@ -75,7 +59,10 @@ pub fn DeadLettersPage() -> impl IntoView {
                     Shown::Bin(bin) => view! { <Bin bin=bin url=here may_steer=rights.steer /> }.into_any(),
                     Shown::List(list, question) => view! {
                         <Content list=*list url=here.clone() rights=rights />
-                        {question.map(|(action, answer)| view! { <Question action=action answer=answer url=here /> })}
+                        {question
+                            .map(|asked| {
+                                view! { <Question subject=BulkSubject::DeadLetters asked=asked url=here bulk=ServerAction::new() /> }
+                            })}
                     }
                         .into_any(),
                 }
@@ -88,7 +75,7 @@ pub fn DeadLettersPage() -> impl IntoView {
 /// The list, or the bin.
 #[derive(Clone, Serialize, Deserialize)]
 enum Shown {
-    List(Box<DeadLetterList>, Option<(BulkAction, Result<BulkPreview, CallError>)>),
+    List(Box<DeadLetterList>, Option<Asked>),
     Bin(dead_letters::Bin),
 }
 

@@ -44,10 +44,9 @@ pub fn IntegrationDetailPage() -> impl IntoView {
         // A notice means that something was changed: the page loads again.
         (id, window, url.with(|url| url.get("notice").map(str::to_owned)))
     });
-    let revision = revision::current();
-    let page = Resource::new_blocking(
-        move || (asked.get(), revision.get()),
-        |((id, window, _), _)| async move {
+    let page = revision::page_data(
+        move || asked.get(),
+        |(id, window, _)| async move {
             match id {
                 Some(id) => load_integration(id, window).await,
                 None => Err(CallError::NotFound),

@@ -32,21 +32,17 @@ use std::time::Duration;
 #[component]
 pub fn IntegrationsPage() -> impl IntoView {
     let url = page_url::current();
-    let revision = revision::current();
-    let page = Resource::new_blocking(
-        move || {
-            let url = url.get();
-            let action = url.get("confirm").and_then(|word| word.parse::<IntegrationBulkAction>().ok());
-            (action, url.query(), revision.get())
-        },
-        |(action, query, _)| async move {
+    let page = revision::page_data(
+        move || url.get().query(),
+        |query| async move {
+            let asked = PageUrl::parse(&format!("/integrations?{query}"));
+            let action = asked.get("confirm").and_then(|word| word.parse::<IntegrationBulkAction>().ok());
             let question = match action {
                 Some(action) => Some((action, ask_integrations(query.clone()).await)),
                 None => None,
             };
             // Behind a question about selected rows is the list they were selected in.
-            let behind = PageUrl::parse(&format!("/integrations?{query}"));
-            let list = behind.get("back").map_or(query, |back| PageUrl::parse_back(back).query());
+            let list = asked.get("back").map_or(query, |back| PageUrl::parse_back(back).query());
             list_integrations(list).await.map(|list| (list, question))
         },
     );

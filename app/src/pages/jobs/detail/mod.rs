@@ -34,10 +34,9 @@ pub fn JobDetailPage() -> impl IntoView {
         let visit = url.with(|url| (url.get("revealed").is_some(), url.get("notice").map(str::to_owned)));
         (id, visit)
     });
-    let revision = revision::current();
-    let page = Resource::new_blocking(
-        move || (asked.get(), revision.get()),
-        |((id, (revealed, _)), _)| async move {
+    let page = revision::page_data(
+        move || asked.get(),
+        |(id, (revealed, _))| async move {
             match id {
                 Some(id) => load_job(id, revealed).await,
                 None => Err(CallError::NotFound),

@@ -15,19 +15,13 @@ use self::{
 };
 use super::{
     columns::ChooseColumns,
-    question::{Question, origin},
     selection_bar::{Selected, SelectionBar},
     views::Views,
 };
 use crate::{
-    calls::{
-        bulk::{Bulk, preview},
-        error::CallError,
-        jobs::list_jobs,
-        saved_views::list_views,
-        session::Session,
-    },
+    calls::{bulk::Bulk, error::CallError, jobs::list_jobs, saved_views::list_views, session::Session},
     components::{FilterBar, FilterSentence, Loaded, NewerRows, page_table::ConsolePage},
+    pages::bulk_question::{Asked, Question, ask, origin},
     state::{
         clock, freeze,
         page_url::{self, PageUrl},
@@ -39,10 +33,7 @@ use crate::{
 };
 use leptos::prelude::*;
 use model::{
-    operation::{BulkAction, BulkSubject},
-    rules::permission::Permission,
-    saved_view::SavedView,
-    views::{bulk::BulkPreview, job_list::JobList},
+    operation::BulkSubject, rules::permission::Permission, saved_view::SavedView, views::job_list::JobList,
 };
 use std::time::Duration;
 use uuid::Uuid;
@@ -50,18 +41,11 @@ use uuid::Uuid;
 #[component]
 pub fn JobsPage() -> impl IntoView {
     let url = page_url::current();
-    let revision = revision::current();
     let selection = Selection::new();
-    let page = Resource::new_blocking(
-        move || {
-            let action = url.with(|url| url.get("confirm").and_then(|word| word.parse::<BulkAction>().ok()));
-            (action, url.get().query(), revision.get())
-        },
-        |(action, query, _)| async move {
-            let question = match action {
-                Some(action) => Some((action, preview(BulkSubject::Jobs, action, query.clone()).await)),
-                None => None,
-            };
+    let page = revision::page_data(
+        move || url.get().query(),
+        |query| async move {
+            let question = ask(BulkSubject::Jobs, &query).await;
             Ok::<_, CallError>((list_jobs(query, true).await?, list_views().await?, question))
         },
     );
@@ -94,7 +78,7 @@ fn Content(
     views: Vec<SavedView>,
     reader: Option<Session>,
     selection: Selection,
-    question: Option<(BulkAction, Result<BulkPreview, CallError>)>,
+    question: Option<Asked>,
 ) -> impl IntoView {
     let JobList { page, names, columns, choices, refused, matched, may_turn, as_of } = list;
     let may_steer = reader.as_ref().is_some_and(|reader| reader.may(Permission::SteerJobs));
@@ -194,7 +178,7 @@ fn Content(
                 as_of=as_of
             />
         </ListCard>
-        {question.map(|(action, answer)| view! { <Question action=action answer=answer url=asked_from bulk=bulk /> })}
+        {question.map(|asked| view! { <Question subject=BulkSubject::Jobs asked=asked url=asked_from bulk=bulk /> })}
     }
     .into_any()
 }

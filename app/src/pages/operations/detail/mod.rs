@@ -38,10 +38,9 @@ pub fn OperationDetailPage() -> impl IntoView {
         let id = params.read().get("id").and_then(|id| id.parse::<OperationId>().ok());
         (id, url.with(|url| url.get("notice").map(str::to_owned)))
     });
-    let revision = revision::current();
-    let page = Resource::new_blocking(
-        move || (asked.get(), revision.get()),
-        |((id, _), _)| async move {
+    let page = revision::page_data(
+        move || asked.get(),
+        |(id, _)| async move {
             match id {
                 Some(id) => load_operation(id).await,
                 None => Err(CallError::NotFound),
