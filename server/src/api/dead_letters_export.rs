@@ -5,7 +5,7 @@ use super::{
     problem::Problem,
 };
 use crate::{
-    commands::export::{DEAD_LETTERS, ExportFormat, Writer},
+    export_format::{DEAD_LETTERS, ExportFormat, Writer},
     state::AppState,
 };
 use axum::{
