@@ -58,3 +58,8 @@ pub use error::ServiceError;
 pub use headgate::{Headgate, Parts};
 pub use live::{LiveFilter, StreamEvent};
 pub use parts::{Pages, read_in_parts};
+
+// What the doors name of the crates below.
+pub use access::{Access, AccessError, Client, CredentialWatch, SessionToken};
+pub use delivery::{DeliveryError, MasterKey, secrets::Place};
+pub use queue::QueueError;

@@ -9,7 +9,6 @@ use super::{
     problem::Problem,
 };
 use crate::{middleware::session, state::AppState};
-use access::CredentialWatch;
 use axum::{
     extract::State,
     http::{HeaderMap, HeaderName, HeaderValue},
@@ -21,7 +20,7 @@ use axum::{
 use futures::{Stream, StreamExt, stream};
 use model::{actor::Actor, id::IntegrationId, opened::Opened};
 use serde::Deserialize;
-use service::{LiveFilter, StreamEvent};
+use service::{CredentialWatch, LiveFilter, StreamEvent};
 use std::{convert::Infallible, time::Duration};
 use tokio_util::sync::CancellationToken;
 use utoipa::{IntoParams, ToSchema};
@@ -129,7 +128,7 @@ struct StreamEnd {
 impl StreamEnd {
     fn of(state: &AppState, actor: &Actor, headers: &HeaderMap) -> Self {
         let token = session::token_of(headers);
-        let credential = state.access.watch_credential(actor, token.as_deref());
+        let credential = state.headgate.access().watch_credential(actor, token.as_deref());
         Self { stop: state.stop.clone(), credential }
     }
 

@@ -2,16 +2,13 @@
 //!
 //! Internal causes go to the log, never to the client. What does not exist and what belongs to another app get the same answer.
 
-use access::AccessError;
 use axum::{
     http::{HeaderName, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use delivery::DeliveryError;
 use model::problem::{Faults, FieldError};
-use queue::QueueError;
 use serde::Serialize;
-use service::ServiceError;
+use service::{AccessError, DeliveryError, QueueError, ServiceError};
 use std::time::Duration;
 use utoipa::ToSchema;
 

@@ -10,7 +10,7 @@ async fn a_session(server: &Server) -> String {
     let new = json!({"email": "ada@example.test", "role": "operator", "password": PASSWORD});
     server.operator().post("/users", new).await.ok(201);
     let client = access::Client { address: "203.0.113.7".parse().unwrap(), device: None };
-    let token = server.state.access.sign_in("ada@example.test", PASSWORD, client).await.unwrap();
+    let token = server.state.headgate.access().sign_in("ada@example.test", PASSWORD, client).await.unwrap();
     format!("headgate={}", token.expose())
 }
 

@@ -124,7 +124,7 @@ async fn other_sites_cannot_sign_anybody_in(pool: PgPool) {
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn the_link_signs_in_once_and_previews_do_not_use_it_up(pool: PgPool) {
     let server = Server::start(pool).await;
-    let token = server.state.access.one_time_link().await.unwrap().unwrap();
+    let token = server.state.headgate.access().one_time_link().await.unwrap().unwrap();
     let path = format!("/sign-in/link/{token}");
     let preview = open(&server.anonymous().with("user-agent", "Slackbot-LinkExpanding 1.0"), &path).await;
     assert_eq!((preview.status, preview.header("set-cookie")), (200, ""));
@@ -148,7 +148,7 @@ async fn the_link_signs_in_once_and_previews_do_not_use_it_up(pool: PgPool) {
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn the_form_of_the_link_signs_in_too(pool: PgPool) {
     let server = Server::start(pool).await;
-    let token = server.state.access.one_time_link().await.unwrap().unwrap();
+    let token = server.state.headgate.access().one_time_link().await.unwrap().unwrap();
     let pressed = form(&server.anonymous(), &format!("/sign-in/link/{token}"), "").await;
     assert_eq!(pressed.status, 303);
     server.anonymous().with("cookie", &cookie(&pressed)).get("/apps").await.ok(200);

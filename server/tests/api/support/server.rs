@@ -101,17 +101,15 @@ impl Server {
         let retentions = engine_config.retentions;
         let maintenance = Maintenance::start(pool.clone(), engine_config, services, stop.clone());
         let live = LiveHub::start(pool.clone(), stop.clone());
-        let access = Access::new(pool.clone(), AdminKey::new(ADMIN_KEY));
         let lists = replica.clone().unwrap_or_else(|| pool.clone());
         let state = AppState::new(Parts {
             headgate: Headgate::new(service::Parts {
                 delivery,
-                access: access.clone(),
+                access: Access::new(pool.clone(), AdminKey::new(ADMIN_KEY)),
                 lists: lists.clone(),
                 live: live.clone(),
                 retentions,
             }),
-            access,
             pools: Pools { engine: pool.clone(), api: pool.clone(), console: lists, health: pool },
             replica: replica.map(|replica| Replica::watch(replica, live.clone(), stop.clone())),
             live,
@@ -146,7 +144,7 @@ impl Server {
             app_id: app.map(|id| id.parse::<AppId>().unwrap()),
             expires_in_seconds: None,
         };
-        let made = access::api_keys::create(&self.state.access, &Access::system(), &new).await.unwrap();
+        let made = access::api_keys::create(self.state.headgate.access(), &Access::system(), &new).await.unwrap();
         self.anonymous().with_key(&made.key)
     }
 
