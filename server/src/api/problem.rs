@@ -38,6 +38,9 @@ pub struct Document {
     errors: Vec<FieldError>,
 }
 
+/// What most handlers answer.
+pub type JsonResult<T> = Result<axum::Json<T>, Problem>;
+
 /// A refusal. Boxed, because it is the error of functions whose success value is small.
 #[derive(Clone, Debug)]
 pub struct Problem(Box<Parts>);
