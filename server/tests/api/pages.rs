@@ -1,15 +1,12 @@
-use crate::support::{Answer, Server, an_app, an_external};
+use crate::support::{Server, an_app, an_external};
 use model::actor::Role;
-use reqwest::Method;
 use serde_json::{Value, json};
 use sqlx::PgPool;
 use std::collections::HashSet;
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn every_item_appears_once_even_if_all_have_the_same_time(pool: PgPool) {
-    let server = Server::start(pool.clone()).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (_server, client, app) = Server::with_app(pool.clone()).await;
     let integration = an_external(&client, &app).await;
     let job = json!({"integration_id": integration, "job_type": "export"});
     client.post("/jobs", Value::Array(vec![job; 25])).await.ok(201);
@@ -92,9 +89,7 @@ async fn invalid_cursors_and_limits_are_refused(pool: PgPool) {
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn a_page_of_large_payloads_ends_early_with_a_cursor(pool: PgPool) {
-    let server = Server::start(pool).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (server, client, app) = Server::with_app(pool).await;
     let integration = an_external(&client, &app).await;
     let payload = "x".repeat(900_000);
     let job = json!({"integration_id": integration, "job_type": "export", "payload": payload, "correlation_id": "together"});
@@ -112,7 +107,7 @@ async fn a_page_of_large_payloads_ends_early_with_a_cursor(pool: PgPool) {
     }
     // The console's list of jobs does not read payloads.
     let ada = server.person("ada", Role::Operator).await;
-    let shown = Answer::of(ada.request(Method::GET, "/console/jobs?query=&is_counted=false")).await;
+    let shown = ada.open("/console/jobs?query=&is_counted=false").await;
     assert_eq!(shown.ok(200)["page"]["items"].as_array().unwrap().len(), 12);
     assert!(shown.text.len() < 100_000, "{} bytes", shown.text.len());
 }

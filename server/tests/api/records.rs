@@ -1,12 +1,10 @@
-use crate::support::{Server, a_webhook, an_app, an_event};
+use crate::support::{Server, a_webhook, an_event};
 use serde_json::{Value, json};
 use sqlx::PgPool;
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn a_record_shows_the_sent_state_of_each_integration(pool: PgPool) {
-    let server = Server::start(pool).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (_server, client, app) = Server::with_app(pool).await;
     let integration = a_webhook(&client, &app, "http://127.0.0.1:9/").await;
     client.post("/events", an_event(&app, "a/b c")).await.ok(202);
     let record = client.get(&format!("/records/{app}/product/a%2Fb%20c")).await.ok(200);
@@ -21,9 +19,7 @@ async fn a_record_shows_the_sent_state_of_each_integration(pool: PgPool) {
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn records_are_paged_in_order_of_their_ids(pool: PgPool) {
-    let server = Server::start(pool).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (_server, client, app) = Server::with_app(pool).await;
     let events: Vec<Value> = ["c", "a", "e", "b", "d"].iter().map(|id| an_event(&app, id)).collect();
     client.post("/events", json!(events)).await.ok(202);
     let mut seen = Vec::new();
