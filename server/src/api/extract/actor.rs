@@ -33,16 +33,10 @@ where
         let actor = parts.extensions.get::<Actor>().ok_or_else(|| {
             Problem::unauthorized("Send an API key as `Authorization: Bearer KEY`, or sign in.")
         })?;
-        Allowed::check(actor).map(|actor| Self { headgate: Headgate::from_ref(state), actor }).map_err(
-            |error| {
-                tracing::info!(
-                    actor = actor.owner(),
-                    role = actor.role.as_str(),
-                    path = parts.uri.path(),
-                    "refused"
-                );
-                error.into()
-            },
-        )
+        let allowed = Allowed::check(actor).inspect_err(|_| {
+            let (role, path) = (actor.role.as_str(), parts.uri.path());
+            tracing::info!(actor = actor.owner(), role, path, "refused");
+        })?;
+        Ok(Self { headgate: Headgate::from_ref(state), actor: allowed })
     }
 }
