@@ -14,19 +14,9 @@ async fn every_item_appears_once_even_if_all_have_the_same_time(pool: PgPool) {
     let moved = "with moved as (update headgate.jobs set created_at = '2026-01-01T00:00:00Z')
         update headgate.ready set created_at = '2026-01-01T00:00:00Z'";
     sqlx::query(moved).execute(&pool).await.unwrap();
-    let mut seen = Vec::new();
-    let mut path = "/jobs?limit=10".to_owned();
-    let mut pages = 0;
-    loop {
-        let page = client.get(&path).await.ok(200);
-        seen.extend(
-            page["items"].as_array().unwrap().iter().map(|job| job["id"].as_str().unwrap().to_owned()),
-        );
-        pages += 1;
-        let Some(cursor) = page["next_cursor"].as_str() else { break };
-        path = format!("/jobs?limit=10&cursor={cursor}");
-    }
-    assert_eq!((pages, seen.len()), (3, 25));
+    let pages = client.pages("/jobs?limit=10").await;
+    let seen: Vec<&str> = pages.iter().flatten().map(|job| job["id"].as_str().unwrap()).collect();
+    assert_eq!((pages.len(), seen.len()), (3, 25));
     assert_eq!(seen.iter().collect::<HashSet<_>>().len(), 25);
     assert!(seen.is_sorted_by(|newer, older| newer > older), "not newest first");
 }

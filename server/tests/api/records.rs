@@ -22,16 +22,8 @@ async fn records_are_paged_in_order_of_their_ids(pool: PgPool) {
     let (_server, client, app) = Server::with_app(pool).await;
     let events: Vec<Value> = ["c", "a", "e", "b", "d"].iter().map(|id| an_event(&app, id)).collect();
     client.post("/events", json!(events)).await.ok(202);
-    let mut seen = Vec::new();
-    let mut path = format!("/records?app_id={app}&record_type=product&limit=2");
-    loop {
-        let page = client.get(&path).await.ok(200);
-        seen.extend(
-            page["items"].as_array().unwrap().iter().map(|r| r["record_id"].as_str().unwrap().to_owned()),
-        );
-        let Some(cursor) = page["next_cursor"].as_str() else { break };
-        path = format!("/records?app_id={app}&record_type=product&limit=2&cursor={cursor}");
-    }
+    let seen = client.pages(&format!("/records?app_id={app}&record_type=product&limit=2")).await.concat();
+    let seen: Vec<&str> = seen.iter().map(|record| record["record_id"].as_str().unwrap()).collect();
     assert_eq!(seen, ["a", "b", "c", "d", "e"]);
     assert_eq!(client.get("/records?cursor=c1zz").await.pointers(422), ["cursor"]);
 }

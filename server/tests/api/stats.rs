@@ -187,15 +187,7 @@ async fn activity_is_paged_and_limited_to_the_scope(pool: PgPool) {
     assert_eq!(items[1]["integration_id"], json!(integration));
     assert!(items[3]["message"].as_str().unwrap().contains(" paused by "), "{all}");
 
-    let mut paged = Vec::new();
-    let mut path = "/stats/activity?limit=3".to_owned();
-    loop {
-        let page = client.get(&path).await.ok(200);
-        paged.extend(page["items"].as_array().unwrap().clone());
-        let Some(cursor) = page["next_cursor"].as_str() else { break };
-        path = format!("/stats/activity?limit=3&cursor={cursor}");
-    }
-    assert_eq!(&paged, items);
+    assert_eq!(&client.pages("/stats/activity?limit=3").await.concat(), items);
     let portal = server.key(Role::Portal, Some(&foreign)).await;
     let theirs = portal.get("/stats/activity").await.ok(200);
     let theirs = theirs["items"].as_array().unwrap();

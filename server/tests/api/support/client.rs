@@ -56,6 +56,17 @@ impl Client {
         waited.unwrap_or_else(|_| panic!("{path} was not as wanted in time"))
     }
 
+    /// The items of each page of a list. The path has parameters.
+    pub(crate) async fn pages(&self, path: &str) -> Vec<Vec<Value>> {
+        let (mut pages, mut cursor) = (Vec::new(), String::new());
+        loop {
+            let page = self.get(&format!("{path}{cursor}")).await.ok(200);
+            pages.push(page["items"].as_array().unwrap().clone());
+            let Some(next) = page["next_cursor"].as_str() else { return pages };
+            cursor = format!("&cursor={next}");
+        }
+    }
+
     pub(crate) async fn post(&self, path: &str, body: Value) -> Answer {
         self.call(Method::POST, path, Some(body)).await
     }
