@@ -3,17 +3,15 @@
 //! Exit codes: 0 done, 1 failed, 2 the command line or a setting is wrong, 3 an import left records out, 130 an import was stopped by a signal.
 
 use crate::{
-    commands,
-    config::{Concern, ConfigError, Sources, all_keys},
+    commands::{
+        self,
+        flags::{DatabaseConcerns, Flags, ServeConcerns, WorkerConcerns},
+        print_error,
+    },
+    config::ConfigError,
 };
-use clap::{Arg, ArgMatches, Args, FromArgMatches, Parser, Subcommand, error::ErrorKind};
-use std::{
-    collections::BTreeMap,
-    io::{self, Write as _},
-    marker::PhantomData,
-    path::PathBuf,
-    process::ExitCode,
-};
+use clap::{Parser, Subcommand, error::ErrorKind};
+use std::{path::PathBuf, process::ExitCode};
 
 const FAILED: u8 = 1;
 const USAGE_ERROR: u8 = 2;
@@ -51,90 +49,6 @@ enum Command {
     },
     /// Write dead letters, records or sent state to standard output
     Export(commands::export::Export),
-}
-
-/// The settings a command takes as flags: one for each variable of its concerns.
-#[derive(Debug)]
-pub struct Flags<C> {
-    given: BTreeMap<&'static str, String>,
-    concerns: PhantomData<fn() -> C>,
-}
-
-/// The settings a command reads, in the order of `--help`.
-pub trait Concerns {
-    const CONCERNS: &'static [Concern];
-}
-
-/// For `serve` and `demo`: all.
-#[derive(Debug)]
-pub struct ServeConcerns;
-#[derive(Debug)]
-pub struct WorkerConcerns;
-/// For the commands that only use the database.
-#[derive(Debug)]
-pub struct DatabaseConcerns;
-
-impl Concerns for ServeConcerns {
-    const CONCERNS: &'static [Concern] = &Concern::ALL;
-}
-impl Concerns for WorkerConcerns {
-    const CONCERNS: &'static [Concern] = &[
-        Concern::Database,
-        Concern::Workers,
-        Concern::Retry,
-        Concern::Retention,
-        Concern::Delivery,
-        Concern::Telemetry,
-    ];
-}
-impl Concerns for DatabaseConcerns {
-    const CONCERNS: &'static [Concern] = &[Concern::Database, Concern::Telemetry];
-}
-
-impl<C: Concerns> Args for Flags<C> {
-    fn augment_args(command: clap::Command) -> clap::Command {
-        let keys = C::CONCERNS.iter().flat_map(|concern| concern.keys());
-        keys.fold(command, |command, key| {
-            let default = key.default.map_or_else(String::new, |default| format!(" [default: {default}]"));
-            let help = format!("{} ({}){default} [env: {}]", key.meaning, key.accepted, key.name);
-            let value_name = key.toml_name().to_ascii_uppercase();
-            command.arg(
-                Arg::new(key.name)
-                    .long(key.flag())
-                    .value_name(value_name)
-                    .help(help)
-                    .allow_hyphen_values(true),
-            )
-        })
-    }
-
-    fn augment_args_for_update(command: clap::Command) -> clap::Command {
-        Self::augment_args(command)
-    }
-}
-
-impl<C: Concerns> FromArgMatches for Flags<C> {
-    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let keys = C::CONCERNS.iter().flat_map(|concern| concern.keys());
-        let given =
-            keys.filter_map(|key| Some((key.name, matches.get_one::<String>(key.name)?.clone()))).collect();
-        Ok(Self { given, concerns: PhantomData })
-    }
-
-    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
-        *self = Self::from_arg_matches(matches)?;
-        Ok(())
-    }
-}
-
-impl<C> Flags<C> {
-    /// Flags, environment and file together, in this order of precedence.
-    ///
-    /// # Errors
-    /// An unknown key, a file that cannot be read.
-    pub fn sources(self, config: Option<&PathBuf>) -> Result<Sources, ConfigError> {
-        Sources::gather(self.given, std::env::vars_os(), config.map(PathBuf::as_path), &all_keys())
-    }
 }
 
 /// Runs the command line; an error is printed in one line.
@@ -186,11 +100,6 @@ fn usage_error(error: &clap::Error) -> ExitCode {
     ExitCode::from(USAGE_ERROR)
 }
 
-/// Prints one line to standard error, which may be closed.
-pub(crate) fn print_error(line: &str) {
-    let _ = writeln!(io::stderr(), "headgate: {line}");
-}
-
 fn one_line(text: &str) -> String {
     text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
 }
@@ -198,7 +107,9 @@ fn one_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::all_keys;
     use clap::CommandFactory as _;
+    use std::collections::BTreeMap;
 
     #[test]
     fn the_command_line_is_consistent() {

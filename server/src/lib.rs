@@ -10,6 +10,7 @@ pub mod console;
 pub mod console_files;
 pub mod demo;
 pub mod embedded_postgres;
+mod export_format;
 pub mod health;
 pub mod import;
 mod json_text;

@@ -3,7 +3,6 @@
 //! The newest snapshot on the replica is compared with the newest one of the primary. Both times are the sampler's, so no two clocks are compared, and
 //! a replica that receives nothing any more falls behind like a slow one.
 
-use crate::state::AppState;
 use axum::{
     extract::{Request, State},
     http::{HeaderName, HeaderValue, Method},
@@ -92,6 +91,12 @@ impl Replica {
     pub fn lag(&self) -> Lag {
         *self.0.borrow()
     }
+
+    /// Seconds by which lists are behind, if that is enough to be reported.
+    #[must_use]
+    pub fn lists_behind(&self) -> Option<i64> {
+        self.lag().reportable_seconds()
+    }
 }
 
 fn log_change(before: Lag, now: Lag) {
@@ -114,10 +119,14 @@ fn log_change(before: Lag, now: Lag) {
 }
 
 /// Adds the lag to each answer that may be a list.
-pub(crate) async fn lag_header(State(state): State<AppState>, request: Request, next: Next) -> Response {
+pub(crate) async fn lag_header(
+    State(replica): State<Option<Replica>>,
+    request: Request,
+    next: Next,
+) -> Response {
     let reads = request.method() == Method::GET;
     let mut response = next.run(request).await;
-    if reads && let Some(seconds) = state.lists_behind() {
+    if reads && let Some(seconds) = replica.as_ref().and_then(Replica::lists_behind) {
         response.headers_mut().insert(HEADER, HeaderValue::from(seconds));
     }
     response

@@ -2,10 +2,20 @@
 
 use crate::{
     api::{self, problem::Problem},
-    console, console_files, health, metrics, middleware,
+    console, console_files, health, metrics,
+    middleware::{
+        client_body, origin, request_id, safe_headers, session, uncancelled, with_anonymous_limits,
+    },
     state::AppState,
 };
-use axum::{Router, extract::Request, http::Uri, middleware::from_fn, response::Redirect, routing::get};
+use axum::{
+    Router,
+    extract::Request,
+    http::Uri,
+    middleware::{from_fn, from_fn_with_state},
+    response::Redirect,
+    routing::get,
+};
 use tower::ServiceExt as _;
 use tower_http::compression::{
     CompressionLayer, CompressionLevel,
@@ -20,7 +30,7 @@ pub fn build(state: AppState) -> Router {
         .merge(probe_routes.clone().with_state(state.clone()))
         .merge(api::router(&state))
         .merge(console_files::routes())
-        .merge(middleware::with_anonymous_limits(console::calls(&state)));
+        .merge(with_anonymous_limits(console::calls(&state)));
     // The paths of pages include the prefix already, because the console's own router matches whole paths.
     let pages = console::pages(&state);
     let router = if base.is_empty() {
@@ -43,7 +53,22 @@ pub fn build(state: AppState) -> Router {
     let router = router
         .method_not_allowed_fallback(async || Problem::method_not_allowed())
         .fallback_service(console::not_found(&state));
-    middleware::around(router, &state).layer(compression())
+    around(router, &state).layer(compression())
+}
+
+/// Wraps the whole router. From the outside in: a request is finished even when the client hangs up; it has an id and a client address; every answer
+/// has security headers; no body is larger than 16 MB or arrives too slowly; a session cookie is authenticated; writes by cookie must come from our
+/// own pages. Bodies are decompressed further in, once the actor is known (`decompress`, `with_anonymous_limits`).
+fn around(router: Router, state: &AppState) -> Router {
+    let settings = &state.settings;
+    let bounds = (settings.pace, settings.memory.clone());
+    router
+        .layer(from_fn(origin::same_origin))
+        .layer(from_fn_with_state(state.headgate.access().clone(), session::authenticate_session))
+        .layer(from_fn_with_state(bounds, client_body::limit_body))
+        .layer(from_fn(safe_headers))
+        .layer(from_fn_with_state(settings.trusted_proxies.clone(), request_id::with_request_id))
+        .layer(from_fn(uncancelled::uncancelled))
 }
 
 /// The router for connections beyond the limit: probes and metrics are answered, everything else is 503.
@@ -51,7 +76,7 @@ pub fn probes(state: &AppState) -> Router {
     let probe_routes = probe_routes().with_state(state.clone());
     let base = &state.settings.base_path;
     let router = if base.is_empty() { probe_routes } else { probe_routes.clone().nest(base, probe_routes) };
-    router.fallback(async || Problem::too_many_connections()).layer(from_fn(middleware::safe_headers))
+    router.fallback(async || Problem::too_many_connections()).layer(from_fn(safe_headers))
 }
 
 fn probe_routes() -> Router<AppState> {

@@ -7,7 +7,6 @@ use crate::{
     middleware::{Pace, RequestMemory, TrustedProxies},
     replica::Replica,
 };
-use access::Access;
 use axum::extract::FromRef;
 use delivery::MasterKey;
 use insight::live::LiveHub;
@@ -30,11 +29,7 @@ impl AppState {
 
     /// The same parts, with this pool for everything a request does.
     pub(crate) fn with_pool(&self, pool: &PgPool) -> Self {
-        Self::new(Parts {
-            headgate: self.headgate.with_pool(pool),
-            access: self.access.clone().with_pool(pool.clone()),
-            ..Parts::clone(self)
-        })
+        Self::new(Parts { headgate: self.headgate.with_pool(pool), ..Parts::clone(self) })
     }
 }
 
@@ -50,8 +45,6 @@ impl Deref for AppState {
 pub struct Parts {
     /// The use cases.
     pub headgate: Headgate,
-    /// Turns credentials into actors.
-    pub access: Access,
     /// For health, metrics and calls with an `Idempotency-Key`; handlers have none.
     pub pools: Pools,
     /// The replica that lists are read from, if there is one.
@@ -66,13 +59,6 @@ pub struct Parts {
     pub settings: AppSettings,
     /// Cancelled when the process is stopping: event streams end with it.
     pub stop: CancellationToken,
-}
-
-impl Parts {
-    /// Seconds by which lists are behind, if that is enough to be reported.
-    pub fn lists_behind(&self) -> Option<i64> {
-        self.replica.as_ref().and_then(|replica| replica.lag().reportable_seconds())
-    }
 }
 
 /// Settings of the routes.

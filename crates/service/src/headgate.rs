@@ -55,6 +55,12 @@ impl Headgate {
         self.delivery.wake();
     }
 
+    /// Turns credentials into actors. Whoever signs in has no permission yet that a use case could ask for.
+    #[must_use]
+    pub const fn access(&self) -> &Access {
+        &self.access
+    }
+
     /// For what is decided and written.
     pub(crate) const fn pool(&self) -> &PgPool {
         &self.delivery.pool

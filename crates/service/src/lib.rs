@@ -59,7 +59,7 @@ pub use headgate::{Headgate, Parts};
 pub use live::{LiveFilter, StreamEvent};
 pub use parts::{Pages, read_in_parts};
 
-// A `ServiceError` keeps the errors of the crates below it: a door matches them without depending on those crates.
-pub use access::AccessError;
-pub use delivery::DeliveryError;
+// What the doors name of the crates below, without depending on them: a `ServiceError` keeps their errors.
+pub use access::{Access, AccessError, Client, CredentialWatch, SessionToken};
+pub use delivery::{DeliveryError, MasterKey, secrets::Place};
 pub use queue::QueueError;

@@ -3,7 +3,10 @@
 
 use crate::{Allowed, Headgate, ServiceError, permission};
 use chrono::{DateTime, TimeDelta, Utc};
-use futures::{Stream, stream};
+use futures::{
+    Stream, StreamExt,
+    stream::{self, BoxStream},
+};
 use insight::{
     live::{Audience, LiveState, Versions},
     store::{explain, operations, stats},
@@ -62,6 +65,29 @@ pub struct LiveFilter {
 }
 
 impl Headgate {
+    /// Snapshots, or instead of them the object that the viewer has open; with `changes` both.
+    ///
+    /// # Errors
+    /// No such integration; without `changes`, no such object.
+    pub async fn live_events(
+        &self,
+        actor: &Allowed<permission::Read>,
+        filter: LiveFilter,
+        open: Option<Opened>,
+    ) -> Result<BoxStream<'static, StreamEvent>, ServiceError> {
+        let snapshots = self.live_snapshots(actor, filter).await?;
+        let Some(opened) = open else { return Ok(snapshots.boxed()) };
+        match self.live_object(actor, opened).await {
+            object if !filter.changes => Ok(object?.boxed()),
+            Ok(object) => Ok(stream::select(snapshots, object).boxed()),
+            // A refusal would leave the viewer without the snapshots too.
+            Err(error) if error.is_not_found() => {
+                Ok(stream::select(snapshots, stream::iter([StreamEvent::gone()])).boxed())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
     /// Snapshots of the actor's apps, one a second at most: the newest at once, then each new one.
     ///
     /// # Errors

@@ -2,16 +2,15 @@
 
 use super::{
     extract::{Can, Id, Json, ListQuery, ManageAccess, NoFilter, PageParams, ReadDeployment},
-    problem::Problem,
+    problem::{JsonResult, Problem},
 };
 use crate::state::AppState;
-use axum::{Json as Answer, extract::State, http::StatusCode};
+use axum::{Json as Answer, http::StatusCode};
 use model::{
     api_key::{ApiKey, ApiKeyWithSecret, NewApiKey},
     id::ApiKeyId,
     page::Page,
 };
-use service::Headgate;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 pub(super) fn router() -> OpenApiRouter<AppState> {
@@ -20,32 +19,23 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
 
 /// Lists API keys, newest first, including revoked and expired ones.
 #[utoipa::path(get, path = "/api-keys", tag = "Access", params(PageParams), responses((status = 200, body = Page<ApiKey>)))]
-async fn list_api_keys(
-    actor: Can<ReadDeployment>,
-    State(headgate): State<Headgate>,
-    query: ListQuery<NoFilter>,
-) -> Result<Answer<Page<ApiKey>>, Problem> {
-    Ok(Answer(headgate.api_keys(&actor, query.page).await?))
+async fn list_api_keys(can: Can<ReadDeployment>, query: ListQuery<NoFilter>) -> JsonResult<Page<ApiKey>> {
+    Ok(Answer(can.headgate.api_keys(&can, query.page).await?))
 }
 
 /// Creates an API key. Only this answer shows it.
 #[utoipa::path(post, path = "/api-keys", tag = "Access", request_body = NewApiKey,
     responses((status = 201, body = ApiKeyWithSecret)))]
 async fn create_api_key(
-    actor: Can<ManageAccess>,
-    State(headgate): State<Headgate>,
+    can: Can<ManageAccess>,
     Json(new): Json<NewApiKey>,
 ) -> Result<(StatusCode, Answer<ApiKeyWithSecret>), Problem> {
-    Ok((StatusCode::CREATED, Answer(headgate.create_api_key(&actor, &new).await?)))
+    Ok((StatusCode::CREATED, Answer(can.headgate.create_api_key(&can, &new).await?)))
 }
 
 /// Revokes an API key: it is refused from the next request on.
 #[utoipa::path(delete, path = "/api-keys/{id}", tag = "Access", responses((status = 204)))]
-async fn revoke_api_key(
-    actor: Can<ManageAccess>,
-    State(headgate): State<Headgate>,
-    Id(id): Id<ApiKeyId>,
-) -> Result<StatusCode, Problem> {
-    headgate.revoke_api_key(&actor, id).await?;
+async fn revoke_api_key(can: Can<ManageAccess>, Id(id): Id<ApiKeyId>) -> Result<StatusCode, Problem> {
+    can.headgate.revoke_api_key(&can, id).await?;
     Ok(StatusCode::NO_CONTENT)
 }

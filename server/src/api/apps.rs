@@ -2,13 +2,12 @@
 
 use super::{
     extract::{Can, Configure, Id, IfMatch, Json, ListQuery, NoFilter, PageParams, Query, Read},
-    problem::Problem,
+    problem::{JsonResult, Problem},
     tagged::Tagged,
 };
 use crate::state::AppState;
 use axum::{
     Json as Answer,
-    extract::State,
     http::StatusCode,
     response::{IntoResponse as _, Response},
 };
@@ -20,7 +19,6 @@ use model::{
     page::Page,
 };
 use serde::Deserialize;
-use service::Headgate;
 use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
@@ -46,47 +44,37 @@ impl DeleteParams {
 
 /// Lists apps, newest first. A key that is bound to an app sees only that app.
 #[utoipa::path(get, path = "/apps", tag = "Apps", params(PageParams), responses((status = 200, body = Page<App>)))]
-async fn list_apps(
-    actor: Can<Read>,
-    State(headgate): State<Headgate>,
-    query: ListQuery<NoFilter>,
-) -> Result<Answer<Page<App>>, Problem> {
-    Ok(Answer(headgate.apps(&actor, query.page).await?))
+async fn list_apps(can: Can<Read>, query: ListQuery<NoFilter>) -> JsonResult<Page<App>> {
+    Ok(Answer(can.headgate.apps(&can, query.page).await?))
 }
 
 /// Creates an app, together with its built-in integration `workers`.
 #[utoipa::path(post, path = "/apps", tag = "Apps", request_body = NewApp, responses((status = 201, body = App)))]
 async fn create_app(
-    actor: Can<Configure>,
-    State(headgate): State<Headgate>,
+    can: Can<Configure>,
     Json(new): Json<NewApp>,
 ) -> Result<(StatusCode, Tagged<App>), Problem> {
-    let app = headgate.create_app(&actor, &new).await?;
+    let app = can.headgate.create_app(&can, &new).await?;
     Ok((StatusCode::CREATED, Tagged(app)))
 }
 
 /// Returns an app.
 #[utoipa::path(get, path = "/apps/{id}", tag = "Apps", responses((status = 200, body = App)))]
-async fn get_app(
-    actor: Can<Read>,
-    State(headgate): State<Headgate>,
-    Id(id): Id<AppId>,
-) -> Result<Tagged<App>, Problem> {
-    Ok(Tagged(headgate.app(&actor, id).await?))
+async fn get_app(can: Can<Read>, Id(id): Id<AppId>) -> Result<Tagged<App>, Problem> {
+    Ok(Tagged(can.headgate.app(&can, id).await?))
 }
 
 /// Changes an app.
 #[utoipa::path(patch, path = "/apps/{id}", tag = "Apps", request_body = AppChanges,
     responses((status = 200, body = App), (status = 409, description = "Another app has this slug (`slug-taken`).")))]
 async fn update_app(
-    actor: Can<Configure>,
-    State(headgate): State<Headgate>,
+    can: Can<Configure>,
     Id(id): Id<AppId>,
     IfMatch(if_match): IfMatch,
     Json(changes): Json<AppChanges>,
 ) -> Result<Tagged<App>, Problem> {
     let changes = AppChanges { if_match, ..changes };
-    Ok(Tagged(headgate.update_app(&actor, id, &changes).await?))
+    Ok(Tagged(can.headgate.update_app(&can, id, &changes).await?))
 }
 
 /// The answer to a deletion; `operation` is the one that deletes the rest in the background.
@@ -108,11 +96,10 @@ pub(super) fn deleted(operation: Option<OperationId>) -> Response {
         (status = 202, body = DeletionStarted, description = "The rest of it is deleted in the background."),
         (status = 409, description = "It has live jobs (`live-jobs`).")))]
 async fn delete_app(
-    actor: Can<Configure>,
-    State(headgate): State<Headgate>,
+    can: Can<Configure>,
     Id(id): Id<AppId>,
     Query(params): Query<DeleteParams>,
     if_match: IfMatch,
 ) -> Result<Response, Problem> {
-    Ok(deleted(headgate.delete_app(&actor, id, &params.with_if_match(if_match)).await?))
+    Ok(deleted(can.headgate.delete_app(&can, id, &params.with_if_match(if_match)).await?))
 }

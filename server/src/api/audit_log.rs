@@ -2,16 +2,15 @@
 
 use super::{
     extract::{Can, Configure, Id, ListQuery, PageParams, ReadDeployment},
-    problem::Problem,
+    problem::JsonResult,
 };
 use crate::state::AppState;
-use axum::{Json as Answer, extract::State};
+use axum::Json as Answer;
 use model::{
     audit::{AuditEntry, AuditFilter},
     id::AuditEntryId,
     page::Page,
 };
-use service::Headgate;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 pub(super) fn router() -> OpenApiRouter<AppState> {
@@ -26,21 +25,16 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
 #[utoipa::path(get, path = "/audit-log", tag = "Deployment", params(AuditFilter, PageParams),
     responses((status = 200, body = Page<AuditEntry>)))]
 async fn list_audit_log(
-    actor: Can<ReadDeployment>,
-    State(headgate): State<Headgate>,
+    can: Can<ReadDeployment>,
     query: ListQuery<AuditFilter>,
-) -> Result<Answer<Page<AuditEntry>>, Problem> {
-    Ok(Answer(headgate.audit_log(&actor, &query.filter, query.page).await?))
+) -> JsonResult<Page<AuditEntry>> {
+    Ok(Answer(can.headgate.audit_log(&can, &query.filter, query.page).await?))
 }
 
 /// Returns an entry of the audit log.
 #[utoipa::path(get, path = "/audit-log/{id}", tag = "Deployment", responses((status = 200, body = AuditEntry)))]
-async fn get_audit_entry(
-    actor: Can<ReadDeployment>,
-    State(headgate): State<Headgate>,
-    Id(id): Id<AuditEntryId>,
-) -> Result<Answer<AuditEntry>, Problem> {
-    Ok(Answer(headgate.audit_entry(&actor, id).await?))
+async fn get_audit_entry(can: Can<ReadDeployment>, Id(id): Id<AuditEntryId>) -> JsonResult<AuditEntry> {
+    Ok(Answer(can.headgate.audit_entry(&can, id).await?))
 }
 
 /// Undoes what an entry records. For operators.
@@ -48,12 +42,8 @@ async fn get_audit_entry(
 /// The undo has an entry of its own, which is the answer. 409: there is no inverse (`no-inverse`), it was undone already (`already-undone`), or
 /// the object was changed since (`changed-since`).
 #[utoipa::path(post, path = "/audit-log/{id}/undo", tag = "Deployment", responses((status = 200, body = AuditEntry)))]
-async fn undo_audit_entry(
-    actor: Can<Configure>,
-    State(headgate): State<Headgate>,
-    Id(id): Id<AuditEntryId>,
-) -> Result<Answer<AuditEntry>, Problem> {
-    Ok(Answer(headgate.undo(&actor.also()?, id).await?))
+async fn undo_audit_entry(can: Can<Configure>, Id(id): Id<AuditEntryId>) -> JsonResult<AuditEntry> {
+    Ok(Answer(can.headgate.undo(&can.also()?, id).await?))
 }
 
 /// Repeats what an entry records. For operators.
@@ -61,10 +51,6 @@ async fn undo_audit_entry(
 /// The repetition has an entry of its own, which is the answer. 409: the entry does not contain enough to repeat it (`not-repeatable`), or
 /// nothing matches any more (`nothing-matches`).
 #[utoipa::path(post, path = "/audit-log/{id}/repeat", tag = "Deployment", responses((status = 200, body = AuditEntry)))]
-async fn repeat_audit_entry(
-    actor: Can<Configure>,
-    State(headgate): State<Headgate>,
-    Id(id): Id<AuditEntryId>,
-) -> Result<Answer<AuditEntry>, Problem> {
-    Ok(Answer(headgate.repeat(&actor.also()?, id).await?))
+async fn repeat_audit_entry(can: Can<Configure>, Id(id): Id<AuditEntryId>) -> JsonResult<AuditEntry> {
+    Ok(Answer(can.headgate.repeat(&can.also()?, id).await?))
 }

@@ -5,18 +5,17 @@ use super::{
     problem::Problem,
 };
 use crate::{
-    commands::export::{DEAD_LETTERS, ExportFormat, Writer},
+    export_format::{DEAD_LETTERS, ExportFormat, Writer},
     state::AppState,
 };
 use axum::{
     body::{Body, Bytes},
-    extract::State,
     http::header,
     response::{IntoResponse, Response},
 };
 use futures::stream;
 use model::{dead_letter::DeadLetter, filter::JobFilter};
-use service::{DeadLetterExport, Headgate};
+use service::DeadLetterExport;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 pub(super) fn router() -> OpenApiRouter<AppState> {
@@ -29,12 +28,8 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
 /// early was cut off by an error.
 #[utoipa::path(get, path = "/dead-letters/export", tag = "Dead letters", params(JobFilter),
     responses((status = 200, body = String, content_type = "text/csv")))]
-async fn export_dead_letters(
-    actor: Can<Read>,
-    State(headgate): State<Headgate>,
-    Query(filter): Query<JobFilter>,
-) -> Result<Response, Problem> {
-    let export = headgate.export_dead_letters(&actor, &filter).await?;
+async fn export_dead_letters(can: Can<Read>, Query(filter): Query<JobFilter>) -> Result<Response, Problem> {
+    let export = can.headgate.export_dead_letters(&can, &filter).await?;
     let rows = stream::try_unfold((export, true), next);
     let headers = [
         (header::CONTENT_TYPE, "text/csv; charset=utf-8"),

@@ -7,7 +7,7 @@ use crate::middleware::is_https;
 use axum::http::HeaderMap;
 use axum_extra::extract::cookie::{Cookie, CookieJar, SameSite};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use delivery::{MasterKey, secrets::Place};
+use service::{MasterKey, Place};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 

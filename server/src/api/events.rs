@@ -5,17 +5,12 @@ use super::{
     problem::Problem,
 };
 use crate::{api::cloud_events, state::AppState};
-use axum::{
-    Json as Answer,
-    extract::{Request, State},
-    http::StatusCode,
-};
+use axum::{Json as Answer, extract::Request, http::StatusCode};
 use model::{
     actor::Actor,
     one_or_many::OneOrMany,
     record::{Accepted, Event},
 };
-use service::Headgate;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 const ACCEPTED_TYPES: &str =
@@ -43,13 +38,12 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
         with a parent id of its own, and keep its sampled flag. A malformed header is ignored, and so is `tracestate`.")),
     responses((status = 202, body = Accepted)))]
 async fn accept_events(
-    actor: Can<Produce>,
-    State(headgate): State<Headgate>,
+    can: Can<Produce>,
     Trace(trace): Trace,
     request: Request,
 ) -> Result<(StatusCode, Answer<Accepted>), Problem> {
-    let events = read(&actor, request).await?;
-    let accepted = headgate.accept_events(&actor, events, trace).await?;
+    let events = read(&can, request).await?;
+    let accepted = can.headgate.accept_events(&can, events, trace).await?;
     Ok((StatusCode::ACCEPTED, Answer(accepted)))
 }
 

@@ -3,10 +3,10 @@
 use super::{
     bulk,
     extract::{Can, Id, Json, ListQuery, OptionalJson, PageParams, Query, Read, SteerJobs},
-    problem::Problem,
+    problem::{JsonResult, Problem},
 };
 use crate::state::AppState;
-use axum::{Json as Answer, extract::State, response::Response};
+use axum::{Json as Answer, response::Response};
 use model::{
     failure::{
         CauseId, FailureDetail, FailureFilter, FailureGroup, FailureNoteResult, FailureStep, RetryFailure,
@@ -17,7 +17,6 @@ use model::{
     page::Page,
 };
 use serde::Deserialize;
-use service::Headgate;
 use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
@@ -38,12 +37,8 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
 /// that are over are kept for 7 days.
 #[utoipa::path(get, path = "/failures", tag = "Failures", params(FailureFilter, PageParams),
     responses((status = 200, body = Page<FailureGroup>)))]
-async fn list_failures(
-    actor: Can<Read>,
-    State(headgate): State<Headgate>,
-    query: ListQuery<FailureFilter>,
-) -> Result<Answer<Page<FailureGroup>>, Problem> {
-    Ok(Answer(headgate.failures(&actor, &query.filter, query.page).await?))
+async fn list_failures(can: Can<Read>, query: ListQuery<FailureFilter>) -> JsonResult<Page<FailureGroup>> {
+    Ok(Answer(can.headgate.failures(&can, &query.filter, query.page).await?))
 }
 
 #[derive(Clone, Copy, Debug, Default, Deserialize, IntoParams)]
@@ -60,14 +55,13 @@ struct ShareParams {
 #[utoipa::path(get, path = "/failures/{fingerprint}", tag = "Failures", params(ShareParams),
     responses((status = 200, body = FailureDetail)))]
 async fn get_failure(
-    actor: Can<Read>,
-    State(headgate): State<Headgate>,
+    can: Can<Read>,
     Id(cause): Id<CauseId>,
     Query(share): Query<ShareParams>,
-) -> Result<Answer<FailureDetail>, Problem> {
+) -> JsonResult<FailureDetail> {
     let ShareParams { app_id, integration_id } = share;
     let filter = FailureFilter { state: None, app_id, integration_id };
-    Ok(Answer(headgate.failure(&actor, cause, &filter).await?))
+    Ok(Answer(can.headgate.failure(&can, cause, &filter).await?))
 }
 
 /// Requeues all jobs of the group that wait for a retry or are dead letters, with all their attempts again.
@@ -76,44 +70,34 @@ async fn get_failure(
 #[utoipa::path(post, path = "/failures/{fingerprint}/retry", tag = "Failures", request_body = Option<RetryFailure>,
     responses((status = 200, body = inline(bulk::Answered)), (status = 202, body = BulkStarted)))]
 async fn retry_failure(
-    actor: Can<SteerJobs>,
-    State(headgate): State<Headgate>,
+    can: Can<SteerJobs>,
     Id(cause): Id<CauseId>,
     OptionalJson(retry): OptionalJson<RetryFailure>,
 ) -> Result<Response, Problem> {
-    Ok(bulk::answer(headgate.retry_failure(&actor, cause, retry).await?))
+    Ok(bulk::answer(can.headgate.retry_failure(&can, cause, retry).await?))
 }
 
 /// Snoozes a group until a time at most 90 days ahead. Meanwhile its jobs are retried as before.
 #[utoipa::path(post, path = "/failures/{fingerprint}/snooze", tag = "Failures", request_body = SnoozeFailure,
     responses((status = 200, body = FailureGroup)))]
 async fn snooze_failure(
-    actor: Can<SteerJobs>,
-    State(headgate): State<Headgate>,
+    can: Can<SteerJobs>,
     Id(cause): Id<CauseId>,
     Json(snooze): Json<SnoozeFailure>,
-) -> Result<Answer<FailureGroup>, Problem> {
-    Ok(Answer(headgate.mark_failure(&actor, cause, FailureStep::Snooze(snooze.until)).await?))
+) -> JsonResult<FailureGroup> {
+    Ok(Answer(can.headgate.mark_failure(&can, cause, FailureStep::Snooze(snooze.until)).await?))
 }
 
 /// Marks the cause as fixed. The next failure by it reopens the group.
 #[utoipa::path(post, path = "/failures/{fingerprint}/fix", tag = "Failures", responses((status = 200, body = FailureGroup)))]
-async fn fix_failure(
-    actor: Can<SteerJobs>,
-    State(headgate): State<Headgate>,
-    Id(cause): Id<CauseId>,
-) -> Result<Answer<FailureGroup>, Problem> {
-    Ok(Answer(headgate.mark_failure(&actor, cause, FailureStep::Fix).await?))
+async fn fix_failure(can: Can<SteerJobs>, Id(cause): Id<CauseId>) -> JsonResult<FailureGroup> {
+    Ok(Answer(can.headgate.mark_failure(&can, cause, FailureStep::Fix).await?))
 }
 
 /// Reopens a group that was snoozed or marked as fixed.
 #[utoipa::path(post, path = "/failures/{fingerprint}/reopen", tag = "Failures", responses((status = 200, body = FailureGroup)))]
-async fn reopen_failure(
-    actor: Can<SteerJobs>,
-    State(headgate): State<Headgate>,
-    Id(cause): Id<CauseId>,
-) -> Result<Answer<FailureGroup>, Problem> {
-    Ok(Answer(headgate.mark_failure(&actor, cause, FailureStep::Reopen).await?))
+async fn reopen_failure(can: Can<SteerJobs>, Id(cause): Id<CauseId>) -> JsonResult<FailureGroup> {
+    Ok(Answer(can.headgate.mark_failure(&can, cause, FailureStep::Reopen).await?))
 }
 
 /// Sets a note in plain words for the apps of the affected integrations; null removes it.
@@ -122,10 +106,9 @@ async fn reopen_failure(
 #[utoipa::path(post, path = "/failures/{fingerprint}/tell", tag = "Failures", request_body = SetFailureNote,
     responses((status = 200, body = FailureNoteResult)))]
 async fn tell_failure(
-    actor: Can<SteerJobs>,
-    State(headgate): State<Headgate>,
+    can: Can<SteerJobs>,
     Id(cause): Id<CauseId>,
     Json(tell): Json<SetFailureNote>,
-) -> Result<Answer<FailureNoteResult>, Problem> {
-    Ok(Answer(headgate.set_failure_note(&actor, cause, tell).await?))
+) -> JsonResult<FailureNoteResult> {
+    Ok(Answer(can.headgate.set_failure_note(&can, cause, tell).await?))
 }

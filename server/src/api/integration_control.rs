@@ -2,10 +2,10 @@
 
 use super::{
     extract::{Can, Configure, Id, Json, ListQuery, NoFilter, OptionalJson, PageParams, Read, Resync},
-    problem::Problem,
+    problem::{JsonResult, Problem},
 };
 use crate::state::AppState;
-use axum::{Json as Answer, extract::State, http::StatusCode};
+use axum::{Json as Answer, http::StatusCode};
 use model::{
     breaker::{BreakerFlip, BreakerOrder},
     id::IntegrationId,
@@ -15,7 +15,6 @@ use model::{
     page::Page,
     resync::{NewResync, ResyncStarted},
 };
-use service::Headgate;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 pub(super) fn router() -> OpenApiRouter<AppState> {
@@ -40,34 +39,28 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
 #[utoipa::path(post, path = "/integrations/bulk", tag = "Integrations", request_body = NewIntegrationBulk,
     responses((status = 200, body = IntegrationBulkOutcome)))]
 async fn bulk_integrations(
-    actor: Can<Configure>,
-    State(headgate): State<Headgate>,
+    can: Can<Configure>,
     Json(bulk): Json<NewIntegrationBulk>,
-) -> Result<Answer<IntegrationBulkOutcome>, Problem> {
-    Ok(Answer(headgate.bulk_integrations(&actor, bulk).await?))
+) -> JsonResult<IntegrationBulkOutcome> {
+    Ok(Answer(can.headgate.bulk_integrations(&can, bulk).await?))
 }
 
 /// Pauses an integration: its jobs are still accepted and wait.
 #[utoipa::path(post, path = "/integrations/{id}/pause", tag = "Integrations", request_body = Option<Pause>,
     responses((status = 200, body = Integration)))]
 async fn pause_integration(
-    actor: Can<Configure>,
-    State(headgate): State<Headgate>,
+    can: Can<Configure>,
     Id(id): Id<IntegrationId>,
     OptionalJson(pause): OptionalJson<Pause>,
-) -> Result<Answer<Integration>, Problem> {
+) -> JsonResult<Integration> {
     let reason = pause.into_reason()?;
-    Ok(Answer(headgate.pause_integration(&actor, id, reason.as_deref()).await?))
+    Ok(Answer(can.headgate.pause_integration(&can, id, reason.as_deref()).await?))
 }
 
 /// Resumes an integration: its jobs run again.
 #[utoipa::path(post, path = "/integrations/{id}/resume", tag = "Integrations", responses((status = 200, body = Integration)))]
-async fn resume_integration(
-    actor: Can<Configure>,
-    State(headgate): State<Headgate>,
-    Id(id): Id<IntegrationId>,
-) -> Result<Answer<Integration>, Problem> {
-    Ok(Answer(headgate.resume_integration(&actor, id).await?))
+async fn resume_integration(can: Can<Configure>, Id(id): Id<IntegrationId>) -> JsonResult<Integration> {
+    Ok(Answer(can.headgate.resume_integration(&can, id).await?))
 }
 
 /// Controls the circuit breaker of an integration.
@@ -81,45 +74,35 @@ async fn resume_integration(
 #[utoipa::path(post, path = "/integrations/{id}/breaker", tag = "Integrations", request_body = BreakerOrder,
     responses((status = 200, body = Integration)))]
 async fn steer_breaker(
-    actor: Can<Configure>,
-    State(headgate): State<Headgate>,
+    can: Can<Configure>,
     Id(id): Id<IntegrationId>,
     Json(order): Json<BreakerOrder>,
-) -> Result<Answer<Integration>, Problem> {
-    Ok(Answer(headgate.control_breaker(&actor, id, order).await?))
+) -> JsonResult<Integration> {
+    Ok(Answer(can.headgate.control_breaker(&can, id, order).await?))
 }
 
 /// Lists the changes of an integration's circuit breaker in the last 30 days, newest first, each with who made it (the engine or an actor).
 #[utoipa::path(get, path = "/integrations/{id}/breaker/flips", tag = "Integrations", params(PageParams),
     responses((status = 200, body = Page<BreakerFlip>)))]
 async fn list_breaker_flips(
-    actor: Can<Read>,
-    State(headgate): State<Headgate>,
+    can: Can<Read>,
     Id(id): Id<IntegrationId>,
     query: ListQuery<NoFilter>,
-) -> Result<Answer<Page<BreakerFlip>>, Problem> {
-    Ok(Answer(headgate.breaker_flips(&actor, id, query.page).await?))
+) -> JsonResult<Page<BreakerFlip>> {
+    Ok(Answer(can.headgate.breaker_flips(&can, id, query.page).await?))
 }
 
 /// Creates a new signing secret. Only this answer shows it. For 24 hours requests carry both signatures.
 #[utoipa::path(post, path = "/integrations/{id}/rotate-secret", tag = "Integrations",
     responses((status = 200, body = IntegrationWithSecret)))]
-async fn rotate_secret(
-    actor: Can<Configure>,
-    State(headgate): State<Headgate>,
-    Id(id): Id<IntegrationId>,
-) -> Result<Answer<IntegrationWithSecret>, Problem> {
-    Ok(Answer(headgate.rotate_secret(&actor, id).await?))
+async fn rotate_secret(can: Can<Configure>, Id(id): Id<IntegrationId>) -> JsonResult<IntegrationWithSecret> {
+    Ok(Answer(can.headgate.rotate_secret(&can, id).await?))
 }
 
 /// Sends a signed sample now, bypassing queue and limits, and returns what the external system answered.
 #[utoipa::path(post, path = "/integrations/{id}/test", tag = "Integrations", responses((status = 200, body = TestAnswer)))]
-async fn test_integration(
-    actor: Can<Configure>,
-    State(headgate): State<Headgate>,
-    Id(id): Id<IntegrationId>,
-) -> Result<Answer<TestAnswer>, Problem> {
-    Ok(Answer(headgate.test_integration(&actor, id).await?))
+async fn test_integration(can: Can<Configure>, Id(id): Id<IntegrationId>) -> JsonResult<TestAnswer> {
+    Ok(Answer(can.headgate.test_integration(&can, id).await?))
 }
 
 /// Starts a re-sync: sends the catalog again, or a part of it. 409 while one of the same scope runs; 429 with `retry-after` during the cool-down.
@@ -127,12 +110,11 @@ async fn test_integration(
     responses((status = 202, body = ResyncStarted), (status = 429, description = "During the cool-down: see retry-after.", headers(("retry-after" = i64, description = "Seconds to wait."))),
         (status = 409, description = "A re-sync of the same scope runs (`resync-running`), or the integration is external (`external`) or switched off (`disabled`).")))]
 async fn start_resync(
-    actor: Can<Resync>,
-    State(headgate): State<Headgate>,
+    can: Can<Resync>,
     Id(id): Id<IntegrationId>,
     OptionalJson(new): OptionalJson<NewResync>,
 ) -> Result<(StatusCode, Answer<ResyncStarted>), Problem> {
     new.check()?;
-    let started = headgate.start_resync(&actor, id, &new).await?;
+    let started = can.headgate.start_resync(&can, id, &new).await?;
     Ok((StatusCode::ACCEPTED, Answer(started)))
 }

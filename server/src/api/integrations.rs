@@ -3,11 +3,11 @@
 use super::{
     apps::{DeleteParams, deleted},
     extract::{Can, Configure, Id, IfMatch, Json, ListQuery, PageParams, Query, Read},
-    problem::Problem,
+    problem::{JsonResult, Problem},
     tagged::Tagged,
 };
 use crate::state::AppState;
-use axum::{Json as Answer, extract::State, http::StatusCode, response::Response};
+use axum::{Json as Answer, http::StatusCode, response::Response};
 use model::{
     id::IntegrationId,
     integration::{Integration, IntegrationChanges, IntegrationWithSecret, NewIntegration},
@@ -18,7 +18,6 @@ use model::{
     record_page::RecordPageRequest,
     sync_status::SyncStatus,
 };
-use service::Headgate;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 pub(super) fn router() -> OpenApiRouter<AppState> {
@@ -33,11 +32,10 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
 #[utoipa::path(get, path = "/integrations", tag = "Integrations", params(IntegrationFilter, PageParams),
     responses((status = 200, body = Page<Integration>)))]
 async fn list_integrations(
-    actor: Can<Read>,
-    State(headgate): State<Headgate>,
+    can: Can<Read>,
     query: ListQuery<IntegrationFilter>,
-) -> Result<Answer<Page<Integration>>, Problem> {
-    Ok(Answer(headgate.integrations(&actor, query.filter, query.page).await?))
+) -> JsonResult<Page<Integration>> {
+    Ok(Answer(can.headgate.integrations(&can, query.filter, query.page).await?))
 }
 
 /// Creates an integration. Only this answer shows its signing secret. Nothing is sent until records change or a re-sync is started.
@@ -47,22 +45,17 @@ async fn list_integrations(
 #[utoipa::path(post, path = "/integrations", tag = "Integrations", request_body = NewIntegration,
     responses((status = 201, body = IntegrationWithSecret)))]
 async fn create_integration(
-    actor: Can<Configure>,
-    State(headgate): State<Headgate>,
+    can: Can<Configure>,
     Json(new): Json<NewIntegration>,
 ) -> Result<(StatusCode, Tagged<IntegrationWithSecret>), Problem> {
-    let made = headgate.create_integration(&actor, &new).await?;
+    let made = can.headgate.create_integration(&can, &new).await?;
     Ok((StatusCode::CREATED, Tagged(made)))
 }
 
 /// Returns an integration.
 #[utoipa::path(get, path = "/integrations/{id}", tag = "Integrations", responses((status = 200, body = Integration)))]
-async fn get_integration(
-    actor: Can<Read>,
-    State(headgate): State<Headgate>,
-    Id(id): Id<IntegrationId>,
-) -> Result<Tagged<Integration>, Problem> {
-    Ok(Tagged(headgate.integration(&actor, id).await?))
+async fn get_integration(can: Can<Read>, Id(id): Id<IntegrationId>) -> Result<Tagged<Integration>, Problem> {
+    Ok(Tagged(can.headgate.integration(&can, id).await?))
 }
 
 /// Changes an integration. Fields that are absent stay as they are.
@@ -75,14 +68,13 @@ async fn get_integration(
 #[utoipa::path(patch, path = "/integrations/{id}", tag = "Integrations", request_body = IntegrationChanges,
     responses((status = 200, body = Integration)))]
 async fn update_integration(
-    actor: Can<Configure>,
-    State(headgate): State<Headgate>,
+    can: Can<Configure>,
     Id(id): Id<IntegrationId>,
     IfMatch(if_match): IfMatch,
     Json(changes): Json<IntegrationChanges>,
 ) -> Result<Tagged<Integration>, Problem> {
     let changes = IntegrationChanges { if_match, ..changes };
-    Ok(Tagged(headgate.update_integration(&actor, id, &changes).await?))
+    Ok(Tagged(can.headgate.update_integration(&can, id, &changes).await?))
 }
 
 /// Deletes an integration and its sent state.
@@ -94,33 +86,27 @@ async fn update_integration(
         (status = 202, body = DeletionStarted, description = "The rest of it is deleted in the background."),
         (status = 409, description = "It has live jobs (`live-jobs`), or is the built-in integration, which cannot be deleted (`built-in`).")))]
 async fn delete_integration(
-    actor: Can<Configure>,
-    State(headgate): State<Headgate>,
+    can: Can<Configure>,
     Id(id): Id<IntegrationId>,
     Query(params): Query<DeleteParams>,
     if_match: IfMatch,
 ) -> Result<Response, Problem> {
-    Ok(deleted(headgate.delete_integration(&actor, id, &params.with_if_match(if_match)).await?))
+    Ok(deleted(can.headgate.delete_integration(&can, id, &params.with_if_match(if_match)).await?))
 }
 
 /// Returns how an integration is doing, as its app may see it. Counts are read at the time of the call.
 #[utoipa::path(get, path = "/integrations/{id}/status", tag = "Integrations", responses((status = 200, body = SyncStatus)))]
-async fn get_status(
-    actor: Can<Read>,
-    State(headgate): State<Headgate>,
-    Id(id): Id<IntegrationId>,
-) -> Result<Answer<SyncStatus>, Problem> {
-    Ok(Answer(headgate.status(&actor, id).await?))
+async fn get_status(can: Can<Read>, Id(id): Id<IntegrationId>) -> JsonResult<SyncStatus> {
+    Ok(Answer(can.headgate.status(&can, id).await?))
 }
 
 /// Lists the data last sent, per record, ordered by type and id. Secrets in it read `[masked]` unless the key's role is operator.
 #[utoipa::path(get, path = "/integrations/{id}/sent", tag = "Integrations", params(SentFilter, PageParams),
     responses((status = 200, body = Page<SentRecord>)))]
 async fn list_sent(
-    actor: Can<Read>,
-    State(headgate): State<Headgate>,
+    can: Can<Read>,
     Id(id): Id<IntegrationId>,
     query: ListQuery<SentFilter, RecordPageRequest>,
-) -> Result<Answer<Page<SentRecord>>, Problem> {
-    Ok(Answer(headgate.sent_records(&actor, id, &query.filter, query.page).await?))
+) -> JsonResult<Page<SentRecord>> {
+    Ok(Answer(can.headgate.sent_records(&can, id, &query.filter, query.page).await?))
 }

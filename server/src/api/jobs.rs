@@ -3,10 +3,10 @@
 use super::{
     bulk,
     extract::{Can, Configure, Id, Json, ListQuery, Many, PageParams, Produce, ReadJobs, SteerJobs, Trace},
-    problem::Problem,
+    problem::{JsonResult, Problem},
 };
 use crate::state::AppState;
-use axum::{Json as Answer, extract::State, http::StatusCode, response::Response};
+use axum::{Json as Answer, http::StatusCode, response::Response};
 use model::{
     filter::JobFilter,
     id::JobId,
@@ -18,7 +18,6 @@ use model::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use service::Headgate;
 use utoipa::ToSchema;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
@@ -45,12 +44,8 @@ struct Enqueued {
 /// Values whose names suggest a secret (`password`, `apiKey`, `card_number`) and fields that the deployment or an integration of the app marks
 /// as masked read `[masked]` in payloads, results, errors and answers, unless the key's role is operator or producer.
 #[utoipa::path(get, path = "/jobs", tag = "Jobs", params(JobFilter, PageParams), responses((status = 200, body = Page<Job>)))]
-async fn list_jobs(
-    actor: Can<ReadJobs>,
-    State(headgate): State<Headgate>,
-    query: ListQuery<JobFilter>,
-) -> Result<Answer<Page<Job>>, Problem> {
-    Ok(Answer(headgate.jobs(&actor, &query.filter, query.page).await?))
+async fn list_jobs(can: Can<ReadJobs>, query: ListQuery<JobFilter>) -> JsonResult<Page<Job>> {
+    Ok(Answer(can.headgate.jobs(&can, &query.filter, query.page).await?))
 }
 
 /// Creates one job, or an array of up to 1,000; all or none. A job whose deduplication id is waiting already is folded into the waiting one.
@@ -60,12 +55,11 @@ async fn list_jobs(
         with a parent id of its own, and keep its sampled flag. A malformed header is ignored, and so is `tracestate`.")),
     responses((status = 201, body = Enqueued)))]
 async fn create_jobs(
-    actor: Can<Produce>,
-    State(headgate): State<Headgate>,
+    can: Can<Produce>,
     Trace(trace): Trace,
     Many(jobs): Many<NewJob>,
 ) -> Result<(StatusCode, Answer<Enqueued>), Problem> {
-    let items = headgate.create_jobs(&actor, jobs, trace).await?;
+    let items = can.headgate.create_jobs(&can, jobs, trace).await?;
     Ok((StatusCode::CREATED, Answer(Enqueued { items })))
 }
 
@@ -75,42 +69,26 @@ async fn create_jobs(
 /// stop: see `POST /jobs/{id}/cancel`.
 #[utoipa::path(post, path = "/jobs/bulk", tag = "Jobs", request_body(content = ref("#/components/schemas/NewJobBulk"), content_type = "application/json"),
     responses((status = 200, body = inline(bulk::Answered)), (status = 202, body = BulkStarted)))]
-async fn bulk_jobs(
-    actor: Can<SteerJobs>,
-    State(state): State<AppState>,
-    Json(new): Json<NewBulk>,
-) -> Result<Response, Problem> {
-    Ok(bulk::answer(state.headgate.bulk(&actor, BulkSubject::Jobs, new).await?))
+async fn bulk_jobs(can: Can<SteerJobs>, Json(new): Json<NewBulk>) -> Result<Response, Problem> {
+    Ok(bulk::answer(can.headgate.bulk(&can, BulkSubject::Jobs, new).await?))
 }
 
 /// Returns a job with its attempts. Secrets in it read `[masked]` unless the key's role is operator or producer.
 #[utoipa::path(get, path = "/jobs/{id}", tag = "Jobs", responses((status = 200, body = JobDetail)))]
-async fn get_job(
-    actor: Can<ReadJobs>,
-    State(headgate): State<Headgate>,
-    Id(id): Id<JobId>,
-) -> Result<Answer<JobDetail>, Problem> {
-    Ok(Answer(headgate.job(&actor, id).await?))
+async fn get_job(can: Can<ReadJobs>, Id(id): Id<JobId>) -> JsonResult<JobDetail> {
+    Ok(Answer(can.headgate.job(&can, id).await?))
 }
 
 /// Explains why a job is not running, or when it will run.
 #[utoipa::path(get, path = "/jobs/{id}/explain", tag = "Jobs", responses((status = 200, body = Explanation)))]
-async fn explain_job(
-    actor: Can<ReadJobs>,
-    State(headgate): State<Headgate>,
-    Id(id): Id<JobId>,
-) -> Result<Answer<Explanation>, Problem> {
-    Ok(Answer(headgate.explain_job(&actor, id).await?))
+async fn explain_job(can: Can<ReadJobs>, Id(id): Id<JobId>) -> JsonResult<Explanation> {
+    Ok(Answer(can.headgate.explain_job(&can, id).await?))
 }
 
 /// Puts a failed or cancelled job back into the queue, with the same id and all its attempts again.
 #[utoipa::path(post, path = "/jobs/{id}/requeue", tag = "Jobs", responses((status = 200, body = Job)))]
-async fn requeue_job(
-    actor: Can<SteerJobs>,
-    State(headgate): State<Headgate>,
-    Id(id): Id<JobId>,
-) -> Result<Answer<Job>, Problem> {
-    Ok(Answer(headgate.requeue_job(&actor, id).await?))
+async fn requeue_job(can: Can<SteerJobs>, Id(id): Id<JobId>) -> JsonResult<Job> {
+    Ok(Answer(can.headgate.requeue_job(&can, id).await?))
 }
 
 /// Cancels a live job.
@@ -120,12 +98,8 @@ async fn requeue_job(
 /// key until it ends, so that no other attempt begins at the same time, and no further attempt follows. It ends as `cancelled`, with its failure
 /// among its attempts, or as `completed` if it had completed by then. Asking again changes nothing. A job that has ended is 409.
 #[utoipa::path(post, path = "/jobs/{id}/cancel", tag = "Jobs", responses((status = 200, body = Job)))]
-async fn cancel_job(
-    actor: Can<SteerJobs>,
-    State(headgate): State<Headgate>,
-    Id(id): Id<JobId>,
-) -> Result<Answer<Job>, Problem> {
-    Ok(Answer(headgate.cancel_job(&actor, id).await?))
+async fn cancel_job(can: Can<SteerJobs>, Id(id): Id<JobId>) -> JsonResult<Job> {
+    Ok(Answer(can.headgate.cancel_job(&can, id).await?))
 }
 
 /// What a failed job sends instead.
@@ -142,11 +116,6 @@ struct NewPayload {
 /// The audit log keeps both payloads, with secrets masked. 409 for a job that has not failed, that follows a record (what it sends is computed
 /// from the record), or that would be folded into another job with its deduplication id.
 #[utoipa::path(post, path = "/jobs/{id}/edit", tag = "Jobs", request_body = NewPayload, responses((status = 200, body = Job)))]
-async fn edit_job(
-    actor: Can<Configure>,
-    State(headgate): State<Headgate>,
-    Id(id): Id<JobId>,
-    Json(new): Json<NewPayload>,
-) -> Result<Answer<Job>, Problem> {
-    Ok(Answer(headgate.edit_job(&actor, id, &new.payload).await?))
+async fn edit_job(can: Can<Configure>, Id(id): Id<JobId>, Json(new): Json<NewPayload>) -> JsonResult<Job> {
+    Ok(Answer(can.headgate.edit_job(&can, id, &new.payload).await?))
 }

@@ -9,7 +9,6 @@ use super::{
     problem::Problem,
 };
 use crate::{middleware::session, state::AppState};
-use access::CredentialWatch;
 use axum::{
     extract::State,
     http::{HeaderMap, HeaderName, HeaderValue},
@@ -18,10 +17,10 @@ use axum::{
         sse::{Event, KeepAlive, Sse},
     },
 };
-use futures::{Stream, StreamExt, stream};
+use futures::{Stream, StreamExt};
 use model::{actor::Actor, id::IntegrationId, opened::Opened};
 use serde::Deserialize;
-use service::{LiveFilter, StreamEvent};
+use service::{CredentialWatch, LiveFilter, StreamEvent};
 use std::{convert::Infallible, time::Duration};
 use tokio_util::sync::CancellationToken;
 use utoipa::{IntoParams, ToSchema};
@@ -64,28 +63,14 @@ struct LiveParams {
         (status = 404, description = "The integration, or what `open` names, does not exist or belongs to another app."),
     ))]
 async fn live(
-    actor: Can<Read>,
+    can: Can<Read>,
     State(state): State<AppState>,
     Query(params): Query<LiveParams>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let filter = LiveFilter { integration_id: params.integration_id, changes: params.changes };
-    let snapshots = state.headgate.live_snapshots(&actor, filter).await?;
-    let object = match params.open {
-        Some(opened) => Some(state.headgate.live_object(&actor, opened).await),
-        None => None,
-    };
-    let end = StreamEnd::of(&state, &actor, &headers);
-    Ok(match object {
-        None => answer(snapshots, end),
-        Some(object) if !params.changes => answer(object?, end),
-        Some(Ok(object)) => answer(stream::select(snapshots, object), end),
-        // A refusal would leave the viewer without the snapshots too.
-        Some(Err(error)) if error.is_not_found() => {
-            answer(stream::select(snapshots, stream::iter([StreamEvent::gone()])), end)
-        }
-        Some(Err(error)) => return Err(error.into()),
-    })
+    let LiveParams { integration_id, changes, open } = params;
+    let events = can.headgate.live_events(&can, LiveFilter { integration_id, changes }, open).await?;
+    Ok(answer(events, StreamEnd::of(&state, &can, &headers)))
 }
 
 fn answer(events: impl Stream<Item = StreamEvent> + Send + 'static, end: StreamEnd) -> Response {
@@ -129,7 +114,7 @@ struct StreamEnd {
 impl StreamEnd {
     fn of(state: &AppState, actor: &Actor, headers: &HeaderMap) -> Self {
         let token = session::token_of(headers);
-        let credential = state.access.watch_credential(actor, token.as_deref());
+        let credential = state.headgate.access().watch_credential(actor, token.as_deref());
         Self { stop: state.stop.clone(), credential }
     }
 

@@ -52,7 +52,7 @@ use problem::Problem;
 use utoipa_axum::router::OpenApiRouter;
 
 /// `/api/v1/…`, `/api/openapi.json`, `/api/docs`, and the console's sign-in endpoints. The caller wraps it with
-/// [`crate::middleware::around`].
+/// the layers of [`crate::router`].
 pub fn router(state: &AppState) -> Router {
     let (v1, openapi) = openapi::finish(resources(), &state.settings.base_path);
     let keyed = KeyedCalls::new(state, |parts| {
@@ -61,11 +61,11 @@ pub fn router(state: &AppState) -> Router {
     let v1 = v1
         .layer(from_fn_with_state(keyed, idempotent))
         .layer(from_fn(decompress))
-        .layer(from_fn_with_state(state.clone(), authenticate_key))
+        .layer(from_fn_with_state(state.headgate.access().clone(), authenticate_key))
         // After the layers: a path that does not exist is 404 without authentication.
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
-        .layer(from_fn_with_state(state.clone(), lag_header))
+        .layer(from_fn_with_state(state.replica.clone(), lag_header))
         .layer(from_fn(no_store))
         .with_state(state.clone());
     Router::new().nest("/api/v1", v1).nest("/api", docs::router(&openapi)).merge(sign_in::router(state))

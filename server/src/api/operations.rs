@@ -2,16 +2,15 @@
 
 use super::{
     extract::{Can, Id, ListQuery, NoFilter, PageParams, Read, SteerJobs},
-    problem::Problem,
+    problem::JsonResult,
 };
 use crate::state::AppState;
-use axum::{Json as Answer, extract::State};
+use axum::Json as Answer;
 use model::{
     id::OperationId,
     operation::{Operation, OperationStep},
     page::Page,
 };
-use service::Headgate;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 pub(super) fn router() -> OpenApiRouter<AppState> {
@@ -27,52 +26,32 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
 /// Lists bulk actions, and deletions of apps and integrations, newest first.
 #[utoipa::path(get, path = "/operations", tag = "Operations", params(PageParams),
     responses((status = 200, body = Page<Operation>)))]
-async fn list_operations(
-    actor: Can<Read>,
-    State(headgate): State<Headgate>,
-    query: ListQuery<NoFilter>,
-) -> Result<Answer<Page<Operation>>, Problem> {
-    Ok(Answer(headgate.operations(&actor, query.page).await?))
+async fn list_operations(can: Can<Read>, query: ListQuery<NoFilter>) -> JsonResult<Page<Operation>> {
+    Ok(Answer(can.headgate.operations(&can, query.page).await?))
 }
 
 /// Returns an operation and its progress. A deletion cannot be paused, aborted or undone (409).
 #[utoipa::path(get, path = "/operations/{id}", tag = "Operations", responses((status = 200, body = Operation)))]
-async fn get_operation(
-    actor: Can<Read>,
-    State(headgate): State<Headgate>,
-    Id(id): Id<OperationId>,
-) -> Result<Answer<Operation>, Problem> {
-    Ok(Answer(headgate.operation(&actor, id).await?))
+async fn get_operation(can: Can<Read>, Id(id): Id<OperationId>) -> JsonResult<Operation> {
+    Ok(Answer(can.headgate.operation(&can, id).await?))
 }
 
 /// Pauses an operation until it is resumed.
 #[utoipa::path(post, path = "/operations/{id}/pause", tag = "Operations", responses((status = 200, body = Operation)))]
-async fn pause_operation(
-    actor: Can<SteerJobs>,
-    State(headgate): State<Headgate>,
-    Id(id): Id<OperationId>,
-) -> Result<Answer<Operation>, Problem> {
-    Ok(Answer(headgate.steer_operation(&actor, id, OperationStep::Pause).await?))
+async fn pause_operation(can: Can<SteerJobs>, Id(id): Id<OperationId>) -> JsonResult<Operation> {
+    Ok(Answer(can.headgate.steer_operation(&can, id, OperationStep::Pause).await?))
 }
 
 /// Resumes an operation, or ends its hold.
 #[utoipa::path(post, path = "/operations/{id}/resume", tag = "Operations", responses((status = 200, body = Operation)))]
-async fn resume_operation(
-    actor: Can<SteerJobs>,
-    State(headgate): State<Headgate>,
-    Id(id): Id<OperationId>,
-) -> Result<Answer<Operation>, Problem> {
-    Ok(Answer(headgate.steer_operation(&actor, id, OperationStep::Resume).await?))
+async fn resume_operation(can: Can<SteerJobs>, Id(id): Id<OperationId>) -> JsonResult<Operation> {
+    Ok(Answer(can.headgate.steer_operation(&can, id, OperationStep::Resume).await?))
 }
 
 /// Stops an operation for good; what it has done is kept.
 #[utoipa::path(post, path = "/operations/{id}/abort", tag = "Operations", responses((status = 200, body = Operation)))]
-async fn abort_operation(
-    actor: Can<SteerJobs>,
-    State(headgate): State<Headgate>,
-    Id(id): Id<OperationId>,
-) -> Result<Answer<Operation>, Problem> {
-    Ok(Answer(headgate.steer_operation(&actor, id, OperationStep::Abort).await?))
+async fn abort_operation(can: Can<SteerJobs>, Id(id): Id<OperationId>) -> JsonResult<Operation> {
+    Ok(Answer(can.headgate.steer_operation(&can, id, OperationStep::Abort).await?))
 }
 
 /// Stops an operation for good if it still runs, and undoes what it changed, in an operation of its own (`undone_by`).
@@ -81,10 +60,6 @@ async fn abort_operation(
 /// change; cancelled ones return with their attempts and their wait; purged dead letters are restored from the bin. The others are counted as
 /// skipped, with reasons.
 #[utoipa::path(post, path = "/operations/{id}/undo", tag = "Operations", responses((status = 200, body = Operation)))]
-async fn undo_operation(
-    actor: Can<SteerJobs>,
-    State(headgate): State<Headgate>,
-    Id(id): Id<OperationId>,
-) -> Result<Answer<Operation>, Problem> {
-    Ok(Answer(headgate.steer_operation(&actor, id, OperationStep::Undo).await?))
+async fn undo_operation(can: Can<SteerJobs>, Id(id): Id<OperationId>) -> JsonResult<Operation> {
+    Ok(Answer(can.headgate.steer_operation(&can, id, OperationStep::Undo).await?))
 }

@@ -2,16 +2,13 @@
 //!
 //! Internal causes go to the log, never to the client. What does not exist and what belongs to another app get the same answer.
 
-use access::AccessError;
 use axum::{
     http::{HeaderName, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use delivery::DeliveryError;
 use model::problem::{Faults, FieldError};
-use queue::QueueError;
 use serde::Serialize;
-use service::ServiceError;
+use service::{AccessError, DeliveryError, QueueError, ServiceError};
 use std::time::Duration;
 use utoipa::ToSchema;
 
@@ -40,6 +37,9 @@ pub struct Document {
     #[schema(required = false)]
     errors: Vec<FieldError>,
 }
+
+/// What most handlers answer.
+pub type JsonResult<T> = Result<axum::Json<T>, Problem>;
 
 /// A refusal. Boxed, because it is the error of functions whose success value is small.
 #[derive(Clone, Debug)]

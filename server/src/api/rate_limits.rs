@@ -2,10 +2,10 @@
 
 use super::{
     extract::{Can, Id, ListQuery, NoFilter, Query, Read, ReadDeployment},
-    problem::Problem,
+    problem::JsonResult,
 };
 use crate::state::AppState;
-use axum::{Json as Answer, extract::State};
+use axum::Json as Answer;
 use model::{
     id::IntegrationId,
     limit_use::{LimitOverTime, LimitWindow},
@@ -13,7 +13,6 @@ use model::{
     rate_limit::RateLimitStatus,
 };
 use serde::Deserialize;
-use service::Headgate;
 use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
@@ -38,20 +37,18 @@ struct LimitUseParams {
 #[utoipa::path(get, path = "/integrations/{id}/rate-limit-use", tag = "Integrations", params(LimitUseParams),
     responses((status = 200, body = Page<LimitOverTime>)))]
 async fn list_limit_use(
-    actor: Can<Read>,
-    State(headgate): State<Headgate>,
+    can: Can<Read>,
     Id(id): Id<IntegrationId>,
     Query(params): Query<LimitUseParams>,
-) -> Result<Answer<Page<LimitOverTime>>, Problem> {
-    Ok(Answer(headgate.limit_use(&actor, id, params.window).await?))
+) -> JsonResult<Page<LimitOverTime>> {
+    Ok(Answer(can.headgate.limit_use(&can, id, params.window).await?))
 }
 
 /// Lists every limit of every integration, on one page.
 #[utoipa::path(get, path = "/rate-limits", tag = "Deployment", responses((status = 200, body = Page<RateLimitStatus>)))]
 async fn list_rate_limits(
-    actor: Can<ReadDeployment>,
-    State(headgate): State<Headgate>,
+    can: Can<ReadDeployment>,
     _: ListQuery<NoFilter>,
-) -> Result<Answer<Page<RateLimitStatus>>, Problem> {
-    Ok(Answer(headgate.rate_limits(&actor).await?))
+) -> JsonResult<Page<RateLimitStatus>> {
+    Ok(Answer(can.headgate.rate_limits(&can).await?))
 }

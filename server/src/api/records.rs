@@ -2,17 +2,16 @@
 
 use super::{
     extract::{Can, ListQuery, PageParams, Read, RecordPath},
-    problem::Problem,
+    problem::JsonResult,
 };
 use crate::state::AppState;
-use axum::{Json as Answer, extract::State};
+use axum::Json as Answer;
 use model::{
     page::Page,
     record::{Record, RecordFilter, RecordWithSync},
     record_page::RecordPageRequest,
     trail::{Trail, TrailQuery},
 };
-use service::Headgate;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 pub(super) fn router() -> OpenApiRouter<AppState> {
@@ -23,11 +22,10 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
 #[utoipa::path(get, path = "/records", tag = "Records", params(RecordFilter, PageParams),
     responses((status = 200, body = Page<Record>)))]
 async fn list_records(
-    actor: Can<Read>,
-    State(headgate): State<Headgate>,
+    can: Can<Read>,
     query: ListQuery<RecordFilter, RecordPageRequest>,
-) -> Result<Answer<Page<Record>>, Problem> {
-    Ok(Answer(headgate.records(&actor, &query.filter, query.page).await?))
+) -> JsonResult<Page<Record>> {
+    Ok(Answer(can.headgate.records(&can, &query.filter, query.page).await?))
 }
 
 /// Finds everything a text may identify, and every job about it.
@@ -38,21 +36,13 @@ async fn list_records(
 /// keeps them. If nothing is found the answer is empty, not 404.
 #[utoipa::path(get, path = "/records/trail", tag = "Records", params(TrailQuery, PageParams),
     responses((status = 200, body = Trail)))]
-async fn get_trail(
-    actor: Can<Read>,
-    State(headgate): State<Headgate>,
-    query: ListQuery<TrailQuery>,
-) -> Result<Answer<Trail>, Problem> {
-    Ok(Answer(headgate.trail(&actor, &query.filter, query.page).await?))
+async fn get_trail(can: Can<Read>, query: ListQuery<TrailQuery>) -> JsonResult<Trail> {
+    Ok(Answer(can.headgate.trail(&can, &query.filter, query.page).await?))
 }
 
 /// Returns a record with what was sent of it to each integration.
 #[utoipa::path(get, path = "/records/{app_id}/{record_type}/{record_id}", tag = "Records",
     responses((status = 200, body = RecordWithSync)))]
-async fn get_record(
-    actor: Can<Read>,
-    State(headgate): State<Headgate>,
-    RecordPath(key): RecordPath,
-) -> Result<Answer<RecordWithSync>, Problem> {
-    Ok(Answer(headgate.record(&actor, &key).await?))
+async fn get_record(can: Can<Read>, RecordPath(key): RecordPath) -> JsonResult<RecordWithSync> {
+    Ok(Answer(can.headgate.record(&can, &key).await?))
 }

@@ -2,17 +2,16 @@
 
 use super::{
     extract::{Can, Id, ListQuery, PageParams, Read, Resync as Steer},
-    problem::Problem,
+    problem::JsonResult,
 };
 use crate::state::AppState;
-use axum::{Json as Answer, extract::State};
+use axum::Json as Answer;
 use model::{
     id::{IntegrationId, ResyncId},
     page::Page,
     resync::{Resync, ResyncStep},
 };
 use serde::Deserialize;
-use service::Headgate;
 use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
@@ -36,22 +35,14 @@ struct ResyncParams {
 /// Lists re-syncs, newest first.
 #[utoipa::path(get, path = "/resyncs", tag = "Re-syncs", params(ResyncParams, PageParams),
     responses((status = 200, body = Page<Resync>)))]
-async fn list_resyncs(
-    actor: Can<Read>,
-    State(headgate): State<Headgate>,
-    query: ListQuery<ResyncParams>,
-) -> Result<Answer<Page<Resync>>, Problem> {
-    Ok(Answer(headgate.resyncs(&actor, query.filter.integration_id, query.page).await?))
+async fn list_resyncs(can: Can<Read>, query: ListQuery<ResyncParams>) -> JsonResult<Page<Resync>> {
+    Ok(Answer(can.headgate.resyncs(&can, query.filter.integration_id, query.page).await?))
 }
 
 /// Returns a re-sync and its progress.
 #[utoipa::path(get, path = "/resyncs/{id}", tag = "Re-syncs", responses((status = 200, body = Resync)))]
-async fn get_resync(
-    actor: Can<Read>,
-    State(headgate): State<Headgate>,
-    Id(id): Id<ResyncId>,
-) -> Result<Answer<Resync>, Problem> {
-    Ok(Answer(headgate.resync(&actor, id).await?))
+async fn get_resync(can: Can<Read>, Id(id): Id<ResyncId>) -> JsonResult<Resync> {
+    Ok(Answer(can.headgate.resync(&can, id).await?))
 }
 
 /// Pauses a re-sync: it creates no further jobs until resumed, and its waiting jobs are parked.
@@ -59,30 +50,18 @@ async fn get_resync(
 /// No job of it begins once this has answered; requests in progress may finish. A record that changes in the meantime, or has a change waiting, is
 /// still sent; requeuing a single parked job lets it run. A re-sync of which nothing is left becomes `completed`.
 #[utoipa::path(post, path = "/resyncs/{id}/pause", tag = "Re-syncs", responses((status = 200, body = Resync)))]
-async fn pause_resync(
-    actor: Can<Steer>,
-    State(headgate): State<Headgate>,
-    Id(id): Id<ResyncId>,
-) -> Result<Answer<Resync>, Problem> {
-    Ok(Answer(headgate.steer_resync(&actor, id, ResyncStep::Pause).await?))
+async fn pause_resync(can: Can<Steer>, Id(id): Id<ResyncId>) -> JsonResult<Resync> {
+    Ok(Answer(can.headgate.steer_resync(&can, id, ResyncStep::Pause).await?))
 }
 
 /// Resumes a re-sync where it stopped; its parked jobs wait again, in their order.
 #[utoipa::path(post, path = "/resyncs/{id}/resume", tag = "Re-syncs", responses((status = 200, body = Resync)))]
-async fn resume_resync(
-    actor: Can<Steer>,
-    State(headgate): State<Headgate>,
-    Id(id): Id<ResyncId>,
-) -> Result<Answer<Resync>, Problem> {
-    Ok(Answer(headgate.steer_resync(&actor, id, ResyncStep::Resume).await?))
+async fn resume_resync(can: Can<Steer>, Id(id): Id<ResyncId>) -> JsonResult<Resync> {
+    Ok(Answer(can.headgate.steer_resync(&can, id, ResyncStep::Resume).await?))
 }
 
 /// Cancels a re-sync and its waiting jobs: none of them begins once this has answered, and a request in progress that fails is not retried.
 #[utoipa::path(post, path = "/resyncs/{id}/cancel", tag = "Re-syncs", responses((status = 200, body = Resync)))]
-async fn cancel_resync(
-    actor: Can<Steer>,
-    State(headgate): State<Headgate>,
-    Id(id): Id<ResyncId>,
-) -> Result<Answer<Resync>, Problem> {
-    Ok(Answer(headgate.steer_resync(&actor, id, ResyncStep::Cancel).await?))
+async fn cancel_resync(can: Can<Steer>, Id(id): Id<ResyncId>) -> JsonResult<Resync> {
+    Ok(Answer(can.headgate.steer_resync(&can, id, ResyncStep::Cancel).await?))
 }

@@ -2,17 +2,16 @@
 
 use super::{
     extract::{Can, Id, IfMatch, Json, ListQuery, NoFilter, OpenConsole, SaveViews},
-    problem::Problem,
+    problem::{JsonResult, Problem},
     tagged::Tagged,
 };
 use crate::state::AppState;
-use axum::{Json as Answer, extract::State, http::StatusCode};
+use axum::{Json as Answer, http::StatusCode};
 use model::{
     id::SavedViewId,
     page::Page,
     saved_view::{NewSavedView, SavedView, SavedViewChanges},
 };
-use service::Headgate;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 pub(super) fn router() -> OpenApiRouter<AppState> {
@@ -29,12 +28,8 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
 /// `alerting_since` is set once the threshold is reached. If a view filters by a value that has since been masked, readers for whom it is masked
 /// see neither the query nor the count.
 #[utoipa::path(get, path = "/saved-views", tag = "Jobs", responses((status = 200, body = Page<SavedView>)))]
-async fn list_saved_views(
-    actor: Can<OpenConsole>,
-    State(headgate): State<Headgate>,
-    _: ListQuery<NoFilter>,
-) -> Result<Answer<Page<SavedView>>, Problem> {
-    Ok(Answer(Page { items: headgate.saved_views(&actor).await?, next_cursor: None }))
+async fn list_saved_views(can: Can<OpenConsole>, _: ListQuery<NoFilter>) -> JsonResult<Page<SavedView>> {
+    Ok(Answer(Page { items: can.headgate.saved_views(&can).await?, next_cursor: None }))
 }
 
 /// Saves a view.
@@ -44,45 +39,41 @@ async fn list_saved_views(
 #[utoipa::path(post, path = "/saved-views", tag = "Jobs", request_body = NewSavedView,
     responses((status = 201, body = SavedView)))]
 async fn create_saved_view(
-    actor: Can<SaveViews>,
-    State(headgate): State<Headgate>,
+    can: Can<SaveViews>,
     Json(new): Json<NewSavedView>,
 ) -> Result<(StatusCode, Tagged<SavedView>), Problem> {
-    Ok((StatusCode::CREATED, Tagged(headgate.save_view(&actor, new).await?)))
+    Ok((StatusCode::CREATED, Tagged(can.headgate.save_view(&can, new).await?)))
 }
 
 /// Returns a view that the actor may see.
 #[utoipa::path(get, path = "/saved-views/{id}", tag = "Jobs", responses((status = 200, body = SavedView)))]
 async fn get_saved_view(
-    actor: Can<OpenConsole>,
-    State(headgate): State<Headgate>,
+    can: Can<OpenConsole>,
     Id(id): Id<SavedViewId>,
 ) -> Result<Tagged<SavedView>, Problem> {
-    Ok(Tagged(headgate.saved_view(&actor, id).await?))
+    Ok(Tagged(can.headgate.saved_view(&can, id).await?))
 }
 
 /// Changes a view. Its owner may, and operators if it is shared. `is_pinned` applies to the actor only.
 #[utoipa::path(patch, path = "/saved-views/{id}", tag = "Jobs", request_body = SavedViewChanges,
     responses((status = 200, body = SavedView)))]
 async fn update_saved_view(
-    actor: Can<SaveViews>,
-    State(headgate): State<Headgate>,
+    can: Can<SaveViews>,
     Id(id): Id<SavedViewId>,
     IfMatch(if_match): IfMatch,
     Json(mut changes): Json<SavedViewChanges>,
 ) -> Result<Tagged<SavedView>, Problem> {
     changes.if_match = if_match;
-    Ok(Tagged(headgate.change_view(&actor, id, changes).await?))
+    Ok(Tagged(can.headgate.change_view(&can, id, changes).await?))
 }
 
 /// Deletes a view for everybody who saw it.
 #[utoipa::path(delete, path = "/saved-views/{id}", tag = "Jobs", responses((status = 204)))]
 async fn delete_saved_view(
-    actor: Can<SaveViews>,
-    State(headgate): State<Headgate>,
+    can: Can<SaveViews>,
     Id(id): Id<SavedViewId>,
     IfMatch(if_match): IfMatch,
 ) -> Result<StatusCode, Problem> {
-    headgate.delete_view(&actor, id, &if_match).await?;
+    can.headgate.delete_view(&can, id, &if_match).await?;
     Ok(StatusCode::NO_CONTENT)
 }

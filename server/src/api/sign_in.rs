@@ -13,7 +13,6 @@ use crate::{
     middleware::{ClientAddress, session, with_anonymous_limits},
     state::AppState,
 };
-use access::{AccessError, Client, SessionToken};
 use axum::{
     Extension, Router,
     extract::State,
@@ -23,6 +22,7 @@ use axum::{
 };
 use axum_extra::extract::cookie::Cookie;
 use serde::Deserialize;
+use service::{AccessError, Client, SessionToken};
 use url::form_urlencoded;
 use uuid::Uuid;
 
@@ -52,7 +52,7 @@ async fn sign_in(
 ) -> Response {
     let (email, key) = (form.email.trim(), &state.master_key);
     let device = device::device_of(&headers, email, key);
-    match state.access.sign_in(email, &form.password, Client { address, device }).await {
+    match state.headgate.access().sign_in(email, &form.password, Client { address, device }).await {
         Ok(token) => {
             let device = device::cookie(&headers, email, device.unwrap_or_else(Uuid::now_v7), key);
             signed_in(&state, &headers, &token, &format!(".{}", local_path(&form.next)), device).await
@@ -83,7 +83,7 @@ async fn signed_in(
     device: Option<Cookie<'static>>,
 ) -> Response {
     if let Some(before) = session::token_of(headers)
-        && let Err(error) = state.access.sign_out(&before).await
+        && let Err(error) = state.headgate.access().sign_out(&before).await
     {
         return Problem::from(error).into_response();
     }
@@ -92,7 +92,7 @@ async fn signed_in(
 
 async fn sign_out(State(state): State<AppState>, headers: HeaderMap) -> Response {
     if let Some(token) = session::token_of(&headers)
-        && let Err(error) = state.access.sign_out(&token).await
+        && let Err(error) = state.headgate.access().sign_out(&token).await
     {
         return Problem::from(error).into_response();
     }
@@ -112,7 +112,7 @@ async fn open_link(
 }
 
 async fn redeem_link(State(state): State<AppState>, Id(token): Id<String>, headers: HeaderMap) -> Response {
-    match state.access.redeem_link(&token).await {
+    match state.headgate.access().redeem_link(&token).await {
         Ok(token) => signed_in(&state, &headers, &token, "../..", None).await,
         // Somebody who is signed in already and opens the link again gets the first page.
         Err(AccessError::BadCredentials) if is_signed_in(&state, &headers).await => see_other("../..", None),
@@ -123,7 +123,7 @@ async fn redeem_link(State(state): State<AppState>, Id(token): Id<String>, heade
 
 async fn is_signed_in(state: &AppState, headers: &HeaderMap) -> bool {
     match session::token_of(headers) {
-        Some(token) => matches!(state.access.actor_of_session(&token).await, Ok(Some(_))),
+        Some(token) => matches!(state.headgate.access().actor_of_session(&token).await, Ok(Some(_))),
         None => false,
     }
 }

@@ -2,10 +2,10 @@
 
 use super::{
     extract::{Can, Id, ListQuery, NoFilter, PageParams, Query, Read},
-    problem::Problem,
+    problem::{JsonResult, Problem},
 };
 use crate::state::AppState;
-use axum::{Json as Answer, extract::State};
+use axum::Json as Answer;
 use chrono::{DateTime, Utc};
 use model::{
     activity::{Activity, Span},
@@ -16,7 +16,6 @@ use model::{
     views::overview::NotRecorded,
 };
 use serde::Deserialize;
-use service::Headgate;
 use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
@@ -93,45 +92,29 @@ struct AnswersParams {
 /// and `at` is the time of the sample.
 #[utoipa::path(get, path = "/stats/overview", tag = "Statistics", params(MomentParams), responses((status = 200, body = Snapshot),
     (status = 404, description = "That minute was not recorded or is no longer kept: the detail names the nearest recorded one.")))]
-async fn get_overview(
-    actor: Can<Read>,
-    State(headgate): State<Headgate>,
-    Query(params): Query<MomentParams>,
-) -> Result<Answer<Snapshot>, Problem> {
-    headgate.snapshot_at(&actor, params.at).await?.map(Answer).map_err(not_recorded)
+async fn get_overview(can: Can<Read>, Query(params): Query<MomentParams>) -> JsonResult<Snapshot> {
+    can.headgate.snapshot_at(&can, params.at).await?.map(Answer).map_err(not_recorded)
 }
 
 /// Lists the gauges of every integration, on one page; as old as `/stats/overview`.
 #[utoipa::path(get, path = "/stats/integrations", tag = "Statistics", responses((status = 200, body = Page<IntegrationGauge>)))]
-async fn list_gauges(
-    actor: Can<Read>,
-    State(headgate): State<Headgate>,
-    _: Query<NoFilter>,
-) -> Result<Answer<Page<IntegrationGauge>>, Problem> {
-    Ok(Answer(Page { items: headgate.gauges(&actor).await?, next_cursor: None }))
+async fn list_gauges(can: Can<Read>, _: Query<NoFilter>) -> JsonResult<Page<IntegrationGauge>> {
+    Ok(Answer(Page { items: can.headgate.gauges(&can).await?, next_cursor: None }))
 }
 
 /// Returns throughput over time.
 #[utoipa::path(get, path = "/stats/throughput", tag = "Statistics", params(ThroughputParams),
     responses((status = 200, body = Throughput), (status = 404, description = "The integration does not exist, or belongs to another app.")))]
-async fn get_throughput(
-    actor: Can<Read>,
-    State(headgate): State<Headgate>,
-    Query(params): Query<ThroughputParams>,
-) -> Result<Answer<Throughput>, Problem> {
+async fn get_throughput(can: Can<Read>, Query(params): Query<ThroughputParams>) -> JsonResult<Throughput> {
     let ThroughputParams { window, integration_id, at } = params;
-    Ok(Answer(headgate.throughput(&actor, integration_id, window, at).await?))
+    Ok(Answer(can.headgate.throughput(&can, integration_id, window, at).await?))
 }
 
 /// Returns how many jobs were in each state over time, for the whole deployment. A key that is bound to an app is refused. Kept for 8 days.
 #[utoipa::path(get, path = "/stats/levels", tag = "Statistics", params(LevelsParams),
     responses((status = 200, body = Levels)))]
-async fn get_levels(
-    actor: Can<Read>,
-    State(headgate): State<Headgate>,
-    Query(params): Query<LevelsParams>,
-) -> Result<Answer<Levels>, Problem> {
-    Ok(Answer(headgate.levels(&actor, params.window, params.at).await?))
+async fn get_levels(can: Can<Read>, Query(params): Query<LevelsParams>) -> JsonResult<Levels> {
+    Ok(Answer(can.headgate.levels(&can, params.window, params.at).await?))
 }
 
 /// Lists what happened, newest first: breakers that changed state, changes by operators and programs, pauses of the engine, processes and versions
@@ -140,13 +123,9 @@ async fn get_levels(
 /// A key that is bound to an app sees what concerns that app. Kept for 30 days; actions of people and programs as long as the audit log.
 #[utoipa::path(get, path = "/stats/activity", tag = "Statistics", params(ActivityParams, PageParams),
     responses((status = 200, body = Page<Activity>)))]
-async fn list_activity(
-    actor: Can<Read>,
-    State(headgate): State<Headgate>,
-    query: ListQuery<ActivityParams>,
-) -> Result<Answer<Page<Activity>>, Problem> {
+async fn list_activity(can: Can<Read>, query: ListQuery<ActivityParams>) -> JsonResult<Page<Activity>> {
     let span = Span { from: query.filter.from, until: query.filter.until };
-    Ok(Answer(headgate.activity(&actor, span, query.page).await?))
+    Ok(Answer(can.headgate.activity(&can, span, query.page).await?))
 }
 
 fn not_recorded(NotRecorded { nearest }: NotRecorded) -> Problem {
@@ -164,10 +143,9 @@ fn not_recorded(NotRecorded { nearest }: NotRecorded) -> Problem {
 #[utoipa::path(get, path = "/stats/integrations/{id}/answers", tag = "Statistics", params(AnswersParams),
     responses((status = 200, body = Answers)))]
 async fn get_answers(
-    actor: Can<Read>,
-    State(headgate): State<Headgate>,
+    can: Can<Read>,
     Id(id): Id<IntegrationId>,
     Query(params): Query<AnswersParams>,
-) -> Result<Answer<Answers>, Problem> {
-    Ok(Answer(headgate.answers(&actor, id, params.window).await?))
+) -> JsonResult<Answers> {
+    Ok(Answer(can.headgate.answers(&can, id, params.window).await?))
 }

@@ -2,12 +2,11 @@
 
 use super::{
     extract::{Can, Configure, Id, ListQuery, NoFilter, ReadDeployment},
-    problem::Problem,
+    problem::JsonResult,
 };
 use crate::state::AppState;
-use axum::{Json as Answer, extract::State};
+use axum::Json as Answer;
 use model::{id::WorkerId, page::Page, worker::Worker};
-use service::Headgate;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 pub(super) fn router() -> OpenApiRouter<AppState> {
@@ -18,20 +17,12 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
 ///
 /// These are the ones whose lease is valid, and those that lost it in the last ten minutes (`lease` is `lost`).
 #[utoipa::path(get, path = "/workers", tag = "Deployment", responses((status = 200, body = Page<Worker>)))]
-async fn list_workers(
-    actor: Can<ReadDeployment>,
-    State(headgate): State<Headgate>,
-    _: ListQuery<NoFilter>,
-) -> Result<Answer<Page<Worker>>, Problem> {
-    Ok(Answer(Page { items: headgate.workers(&actor).await?, next_cursor: None }))
+async fn list_workers(can: Can<ReadDeployment>, _: ListQuery<NoFilter>) -> JsonResult<Page<Worker>> {
+    Ok(Answer(Page { items: can.headgate.workers(&can).await?, next_cursor: None }))
 }
 
 /// Drains a worker: it claims nothing more and finishes what it runs, until it is restarted. 404 when it no longer runs.
 #[utoipa::path(post, path = "/workers/{id}/drain", tag = "Deployment", responses((status = 200, body = Worker)))]
-async fn drain_worker(
-    actor: Can<Configure>,
-    State(headgate): State<Headgate>,
-    Id(id): Id<WorkerId>,
-) -> Result<Answer<Worker>, Problem> {
-    Ok(Answer(headgate.drain_worker(&actor, id).await?))
+async fn drain_worker(can: Can<Configure>, Id(id): Id<WorkerId>) -> JsonResult<Worker> {
+    Ok(Answer(can.headgate.drain_worker(&can, id).await?))
 }

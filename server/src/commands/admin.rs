@@ -1,14 +1,15 @@
 //! `headgate admin`: users and keys, for those who have access to the machine. A secret is written once, to standard output, and nowhere else.
 
 use crate::{
-    cli::{DatabaseConcerns, Flags},
+    commands::flags::{DatabaseConcerns, Flags},
     config::{DatabaseSettings, Secret, TelemetrySettings},
-    program::{Database, Mode, block_on, close, connect},
+    program::{app, block_on, delivery_without_key, with_pool},
     telemetry,
 };
-use access::{Access, api_keys, users};
+use access::{Access, AccessError, api_keys, users};
 use anyhow::{Context as _, anyhow, bail};
 use clap::Subcommand;
+use delivery::DeliveryConfig;
 use model::{actor::Role, api_key::NewApiKey, id::AppId, user::NewUser};
 use nix::sys::termios::{LocalFlags, SetArg, tcgetattr, tcsetattr};
 use std::{
@@ -85,20 +86,12 @@ pub fn run(action: Action, config: Option<&PathBuf>) -> anyhow::Result<ExitCode>
     let sources = settings.sources(config)?;
     telemetry::start(&TelemetrySettings::read(&sources)?);
     let database = DatabaseSettings::read(&sources)?;
-    block_on(async move {
-        let database = Database::open(&database, Mode::Either).await?;
-        let pool = connect(&database.url, "headgate admin", 2).await?;
-        let result = async {
-            queue::migrate::run(&pool).await?;
-            carry_out(&pool, work).await
-        };
-        let result = result.await;
-        close(&pool).await;
-        database.close().await;
-        let output = result?;
-        writeln!(io::stdout(), "{output}")?;
-        Ok(ExitCode::SUCCESS)
-    })
+    let output = block_on(with_pool(&database, "headgate admin", 2, async |pool| {
+        queue::migrate::run(pool).await?;
+        carry_out(pool, work).await
+    }))?;
+    writeln!(io::stdout(), "{output}")?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Returns what to write to standard output.
@@ -114,7 +107,7 @@ async fn carry_out(pool: &sqlx::PgPool, work: Work) -> anyhow::Result<String> {
         Work::ResetPassword { email, password } => {
             let set = users::set_password(&access, &system, &email, password.expose().to_owned()).await;
             match set {
-                Err(access::AccessError::NotFound) => bail!("--email {email}: there is no such user"),
+                Err(AccessError::NotFound) => bail!("--email {email}: there is no such user"),
                 set => set?,
             }
             Ok(format!("{email} has a new password"))
@@ -135,11 +128,8 @@ async fn app_id(pool: &sqlx::PgPool, name: &str) -> anyhow::Result<AppId> {
     if let Ok(id) = name.parse() {
         return Ok(id);
     }
-    let guard = delivery::TargetGuard::new(Vec::new(), false);
-    let (key, waker) = (delivery::MasterKey::generate(), queue::Waker::new(pool.clone()));
-    let delivery =
-        delivery::Delivery::new(pool.clone(), key, guard, delivery::DeliveryConfig::default(), waker)?;
-    Ok(super::app_name::app(&delivery, name).await?.id)
+    let delivery = delivery_without_key(pool, DeliveryConfig::default())?;
+    Ok(app(&delivery, name).await?.id)
 }
 
 /// Read from the terminal, twice and without echo, or else from the first line of standard input. Never from the command line, which every

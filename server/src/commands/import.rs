@@ -5,22 +5,24 @@
 //! transaction; the position is printed, and the exit code is 130.
 
 use crate::{
-    cli::{DatabaseConcerns, Flags, print_error},
-    commands::app_name::app,
-    config::{DatabaseSettings, Secret, TelemetrySettings, max_attempts},
+    commands::{
+        flags::{DatabaseConcerns, Flags},
+        print_error,
+    },
+    config::{DatabaseSettings, TelemetrySettings, max_attempts},
     import::{Format, RecordSource, Reject, Row},
-    program::{Database, Mode, block_on, close, connect},
+    program::{app, block_on, delivery_without_key, with_pool},
     shutdown, telemetry,
 };
 use anyhow::{Context as _, anyhow};
 use clap::{Args, Subcommand};
-use delivery::{Delivery, DeliveryConfig, DeliveryError, MasterKey, TargetGuard};
+use delivery::{Delivery, DeliveryConfig, DeliveryError};
 use model::{
     actor::Scope,
     id::AppId,
     record::{Accepted, Event},
 };
-use queue::Waker;
+use sqlx::PgPool;
 use std::{
     fs::File,
     io::{self, BufRead, BufReader, IsTerminal as _, Write as _},
@@ -93,13 +95,9 @@ pub fn run(what: Import, config: Option<&PathBuf>) -> anyhow::Result<ExitCode> {
     let id_field = id_field.unwrap_or_else(|| format.usual_id_field().to_owned());
     // The file is opened first, so that a wrong name is reported before a database is started.
     let reader = open(file.as_deref())?;
-    block_on(async move {
-        let database = Database::open(&database, Mode::Either).await?;
-        let source = async |app_id| RecordSource::new(reader, format, app_id, &record_type, &id_field);
-        let result = import(&database.url, delivery, &app, skip, source).await;
-        database.close().await;
-        result
-    })
+    let source = async |app_id| RecordSource::new(reader, format, app_id, &record_type, &id_field);
+    let work = async |pool: &PgPool| import(pool, delivery, &app, skip, source).await;
+    block_on(with_pool(&database, "headgate import", 3, work))
 }
 
 fn open(file: Option<&Path>) -> anyhow::Result<Box<dyn BufRead + Send>> {
@@ -109,23 +107,20 @@ fn open(file: Option<&Path>) -> anyhow::Result<Box<dyn BufRead + Send>> {
 }
 
 async fn import(
-    url: &Secret,
+    pool: &PgPool,
     config: DeliveryConfig,
     app_name: &str,
     skip: u64,
     source: impl AsyncFnOnce(AppId) -> RecordSource,
 ) -> anyhow::Result<ExitCode> {
-    let pool = connect(url, "headgate import", 3).await?;
-    queue::migrate::run(&pool).await?;
-    queue::store::partitions::make_ahead(&pool).await?;
-    let delivery = without_secrets(&pool, config)?;
+    queue::migrate::run(pool).await?;
+    queue::store::partitions::make_ahead(pool).await?;
+    let delivery = delivery_without_key(pool, config)?;
     let app_id = app(&delivery, app_name).await?.id;
     let mut progress = Progress::new(skip);
     let stop = CancellationToken::new();
     shutdown::watch_silently(stop.clone(), STOP_TIMEOUT)?;
     let result = import_all(&delivery, app_id, source(app_id).await, &mut progress, &stop).await;
-    drop(delivery);
-    close(&pool).await;
     progress.finish();
     let go_on = || format!("stopped; continue with --skip {}", progress.position);
     if result.map_err(|error| error.context(go_on()))? == End::Stopped {
@@ -133,12 +128,6 @@ async fn import(
         return Ok(ExitCode::from(STOPPED));
     }
     Ok(if progress.rejected > 0 { ExitCode::from(SOME_REJECTED) } else { ExitCode::SUCCESS })
-}
-
-/// An import decrypts no secret and sends nothing, so any key will do.
-fn without_secrets(pool: &sqlx::PgPool, config: DeliveryConfig) -> Result<Delivery, DeliveryError> {
-    let guard = TargetGuard::new(Vec::new(), false);
-    Delivery::new(pool.clone(), MasterKey::generate(), guard, config, Waker::new(pool.clone()))
 }
 
 /// Rows in the order of the file, including rejected ones.

@@ -2,7 +2,7 @@
 
 use crate::{
     config::{DatabaseSettings, Sources, TelemetrySettings},
-    program::{Database, Mode, block_on, close, connect},
+    program::{block_on, with_pool},
     telemetry,
 };
 use std::process::ExitCode;
@@ -12,19 +12,9 @@ use std::process::ExitCode;
 pub fn run(sources: &Sources) -> anyhow::Result<ExitCode> {
     telemetry::start(&TelemetrySettings::read(sources)?);
     let settings = DatabaseSettings::read(sources)?;
-    block_on(async {
-        let database = Database::open(&settings, Mode::Either).await?;
-        let result = migrate(&database).await;
-        database.close().await;
-        result.map(|()| ExitCode::SUCCESS)
-    })
-}
-
-async fn migrate(database: &Database) -> anyhow::Result<()> {
-    let pool = connect(&database.url, "headgate migrate", 2).await?;
-    let result = queue::migrate::run(&pool).await;
-    close(&pool).await;
-    result?;
-    tracing::info!("the database is up to date");
-    Ok(())
+    block_on(with_pool(&settings, "headgate migrate", 2, async |pool| {
+        queue::migrate::run(pool).await?;
+        tracing::info!("the database is up to date");
+        Ok(ExitCode::SUCCESS)
+    }))
 }

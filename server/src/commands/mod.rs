@@ -2,12 +2,12 @@
 
 pub mod admin;
 pub mod demo;
+mod error_line;
 pub mod export;
+pub mod flags;
 pub mod import;
 pub mod migrate;
 pub mod serve;
 pub mod worker;
 
-mod app_name;
-
-pub(crate) use app_name::find_app;
+pub(crate) use error_line::print_error;

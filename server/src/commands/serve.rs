@@ -89,12 +89,11 @@ async fn with_database(
     let state = AppState::new(Parts {
         headgate: Headgate::new(service::Parts {
             delivery: delivery.with_pool(pools.api.clone()),
-            access: access.clone(),
+            access,
             lists: pools.console.clone(),
             live: live.clone(),
             retentions: settings.engine.retentions,
         }),
-        access,
         pools: pools.clone(),
         replica,
         live,

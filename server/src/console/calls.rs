@@ -30,7 +30,7 @@ use serde::Deserialize;
 /// Refusals have a few words.
 const MAX_REFUSAL_BYTES: usize = 1 << 20;
 
-/// The routes of all server functions. The caller wraps them with [`crate::middleware::around`].
+/// The routes of all server functions. The caller wraps them with the layers of [`crate::router`].
 pub fn calls(state: &AppState) -> Router {
     let mut router = Router::new();
     for (path, method) in server_fn::axum::server_fn_paths() {

@@ -6,6 +6,7 @@
 use crate::{
     console_files,
     middleware::is_https,
+    replica::Replica,
     state::{AppState, leptos_options},
 };
 use app::{
@@ -80,8 +81,8 @@ pub(super) fn context(state: &AppState) -> ConsoleContext {
     ConsoleContext {
         headgate: state.headgate.clone(),
         lists_behind: {
-            let state = state.clone();
-            Arc::new(move || state.lists_behind())
+            let replica = state.replica.clone();
+            Arc::new(move || replica.as_ref().and_then(Replica::lists_behind))
         },
         is_https,
         base_path: BasePath::new(&state.settings.base_path),

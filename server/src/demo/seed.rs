@@ -51,7 +51,7 @@ pub(super) async fn tenant(
 }
 
 async fn app(delivery: &Delivery, tenant: &Tenant) -> Result<AppId, DeliveryError> {
-    if let Some(app) = crate::commands::find_app(delivery, tenant.slug).await? {
+    if let Some(app) = crate::program::find_app(delivery, tenant.slug).await? {
         return Ok(app.id);
     }
     let mut tx = delivery.pool.begin().await?;

@@ -4,13 +4,13 @@ use super::{
     EmbeddedError,
     binaries::{self, Binaries},
     child,
+    private_folder::create_folder,
     run_as::{self, DatabaseUser},
     socket,
 };
 use sqlx::{Connection, PgConnection};
 use std::{
     fs,
-    os::unix::fs::{DirBuilderExt, MetadataExt, chown},
     path::{Path, PathBuf},
     process::Command,
 };
@@ -157,22 +157,6 @@ impl Cluster {
 
     fn command(&self, program: &str) -> Command {
         child::command(&self.binaries.folder.join(program), self.user.as_ref(), &self.home)
-    }
-}
-
-/// Creates a directory that only its owner can enter.
-pub(super) fn create_folder(folder: &Path, user: Option<&DatabaseUser>) -> Result<(), EmbeddedError> {
-    let at = |error| EmbeddedError::io(folder, error);
-    if !folder.is_dir() {
-        fs::DirBuilder::new().mode(0o700).create(folder).map_err(at)?;
-    }
-    let owner = fs::metadata(folder).map_err(at)?.uid();
-    match user {
-        Some(user) if owner != user.uid => chown(folder, Some(user.uid), Some(user.gid)).map_err(at),
-        None if owner != nix::unistd::Uid::effective().as_raw() => {
-            Err(EmbeddedError::ForeignOwner { path: folder.to_path_buf(), owner })
-        }
-        _ => Ok(()),
     }
 }
 

@@ -14,6 +14,7 @@ mod orphan;
 mod owner;
 mod pid_file;
 mod postmaster;
+mod private_folder;
 mod processes;
 mod run_as;
 mod socket;

@@ -1,6 +1,6 @@
 //! The directory of the database's socket.
 
-use super::{EmbeddedError, cluster, run_as::DatabaseUser};
+use super::{EmbeddedError, private_folder::create_folder, run_as::DatabaseUser};
 use sha2::{Digest, Sha256};
 use std::{
     fs,
@@ -18,13 +18,13 @@ const MAX_PATH_BYTES: usize = 103;
 pub(super) fn folder(home: &Path, user: Option<&DatabaseUser>) -> Result<PathBuf, EmbeddedError> {
     let in_home = home.join("run");
     if in_home.join(file_name()).as_os_str().len() <= MAX_PATH_BYTES {
-        cluster::create_folder(&in_home, user)?;
+        create_folder(&in_home, user)?;
         return Ok(in_home);
     }
     let short = PathBuf::from("/tmp").join(format!("headgate-{}", digest(home)));
     let is_new = fs::symlink_metadata(&short).is_err();
     if is_new {
-        cluster::create_folder(&short, user)?;
+        create_folder(&short, user)?;
     }
     // Anybody may create files in /tmp, so only a directory that nobody else can change will do.
     let expected = user.map_or_else(|| nix::unistd::Uid::effective().as_raw(), |user| user.uid);

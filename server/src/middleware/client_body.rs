@@ -3,7 +3,8 @@
 //! Most clients write their whole body before they read an answer, and see a broken connection instead of a refusal if the server stops reading.
 //! So what a handler leaves unread is read and discarded while the answer is sent, up to a limit.
 
-use crate::{api::problem::Problem, state::AppState};
+use super::request_memory::RequestMemory;
+use crate::api::problem::Problem;
 use axum::{
     body::{Body, Bytes, HttpBody},
     extract::{DefaultBodyLimit, Request, State},
@@ -53,10 +54,13 @@ impl Pace {
 #[error("the body arrived too slowly")]
 pub(crate) struct TooSlow;
 
-pub(crate) async fn limit_body(State(state): State<AppState>, request: Request, next: Next) -> Response {
+pub(crate) async fn limit_body(
+    State((pace, memory)): State<(Pace, RequestMemory)>,
+    request: Request,
+    next: Next,
+) -> Response {
     let content_length = content_length(request.headers());
     let may_begin_late = request.headers().contains_key(header::EXPECT);
-    let pace = state.settings.pace;
     let mut request = request.map(|body| match body.is_end_stream() {
         true => body,
         false => Body::new(Limited::new(ClientBody::new(body, pace, may_begin_late), MAX_REQUEST_BYTES)),
@@ -66,7 +70,7 @@ pub(crate) async fn limit_body(State(state): State<AppState>, request: Request, 
     }
     // For axum's and the console's extractors; our own check the limit themselves.
     DefaultBodyLimit::max(MAX_REQUEST_BYTES).apply(&mut request);
-    let share = Arc::new(state.settings.memory.share());
+    let share = Arc::new(memory.share());
     request.extensions_mut().insert(Arc::clone(&share));
     let response = next.run(request).await;
     // What the handler made of the body is freed by now.

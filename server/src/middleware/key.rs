@@ -1,6 +1,6 @@
 //! Authenticates the API key of an `Authorization: Bearer` header. An invalid key is 401, whatever else the request has.
 
-use crate::{api::problem::Problem, state::AppState};
+use crate::api::problem::Problem;
 use axum::{
     extract::{Request, State},
     http::header,
@@ -8,9 +8,10 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use model::actor::Actor;
+use service::Access;
 
 pub(crate) async fn authenticate_key(
-    State(state): State<AppState>,
+    State(access): State<Access>,
     mut request: Request,
     next: Next,
 ) -> Response {
@@ -22,7 +23,7 @@ pub(crate) async fn authenticate_key(
     let Some(key) = key else {
         return Problem::unauthorized("The header authorization must be `Bearer KEY`.").into_response();
     };
-    match state.access.actor_of_key(&key).await {
+    match access.actor_of_key(&key).await {
         Ok(Some(actor)) => {
             request.extensions_mut().insert::<Actor>(actor);
             next.run(request).await

@@ -1,7 +1,6 @@
 //! Every request has an id: the client's if it is valid, else a new one. It is in the answer, in the log and in the audit log.
 
-use super::client_address::ClientAddress;
-use crate::state::AppState;
+use super::client_address::{ClientAddress, TrustedProxies};
 use access::{Origin, origin::from_origin};
 use axum::{
     extract::{Request, State},
@@ -28,7 +27,7 @@ fn without_token(path: &str) -> Cow<'_, str> {
 }
 
 pub(crate) async fn with_request_id(
-    State(state): State<AppState>,
+    State(proxies): State<TrustedProxies>,
     mut request: Request,
     next: Next,
 ) -> Response {
@@ -38,7 +37,7 @@ pub(crate) async fn with_request_id(
         .and_then(|value| value.to_str().ok())
         .filter(|id| (1..=128).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_graphic()))
         .map_or_else(|| Uuid::now_v7().to_string(), str::to_owned);
-    let address = ClientAddress::of(&mut request, &state.settings.trusted_proxies);
+    let address = ClientAddress::of(&mut request, &proxies);
     let path = without_token(request.uri().path());
     let span = tracing::info_span!("request", request.id = %id, method = %request.method(), path = %path);
     let origin = Origin { address: Some(address.0), request_id: Some(id.clone()), follows: None };

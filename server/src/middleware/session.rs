@@ -5,7 +5,6 @@
 
 use super::security_headers::is_https;
 use crate::api::problem::Problem;
-use access::{Access, SessionToken};
 use app::server::actor::SessionUnknown;
 use axum::{
     extract::{Request, State},
@@ -15,6 +14,7 @@ use axum::{
 };
 use axum_extra::extract::cookie::{Cookie, CookieJar, SameSite};
 use model::actor::Actor;
+use service::{Access, SessionToken};
 
 const OVER_HTTPS: &str = "__Host-headgate";
 const OVER_HTTP: &str = "headgate";

@@ -127,6 +127,12 @@ pub(crate) async fn delivery(
     Ok(delivery)
 }
 
+/// Deliveries for a command that decrypts no secret and sends nothing, so that any key will do.
+pub(crate) fn delivery_without_key(pool: &PgPool, config: DeliveryConfig) -> Result<Delivery, DeliveryError> {
+    let guard = TargetGuard::new(Vec::new(), false);
+    Delivery::new(pool.clone(), MasterKey::generate(), guard, config, Waker::new(pool.clone()))
+}
+
 fn delivery_config(settings: &EngineSettings) -> DeliveryConfig {
     DeliveryConfig {
         timeout: settings.workers.job_timeout,
@@ -168,10 +174,7 @@ mod tests {
     #[tokio::test]
     async fn every_service_has_a_name_of_its_own_and_a_sentence_in_the_console() {
         let pool = PgPool::connect_lazy("postgres:///none").unwrap();
-        let guard = TargetGuard::new(Vec::new(), false);
-        let waker = Waker::new(pool.clone());
-        let delivery =
-            Delivery::new(pool, MasterKey::generate(), guard, DeliveryConfig::default(), waker).unwrap();
+        let delivery = delivery_without_key(&pool, DeliveryConfig::default()).unwrap();
         let config = EngineConfig::default();
         let mut names = BTreeSet::new();
         for service in all_services(&config, services(&delivery, &config)) {

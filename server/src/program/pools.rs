@@ -1,7 +1,7 @@
 //! The connection pools of a process: for the engine, for requests that decide and write, and for lists. They are separate, so that a burst of
 //! requests does not delay jobs.
 
-use super::Database;
+use super::{Database, Mode};
 use crate::config::{DatabaseSettings, Secret};
 use queue::{QueueError, pool::PoolSettings};
 use sqlx::PgPool;
@@ -71,12 +71,26 @@ pub(crate) async fn connect(url: &Secret, name: &str, max_connections: u32) -> R
     .await
 }
 
-/// Closes a pool, with a timeout.
-pub(crate) async fn close(pool: &PgPool) {
-    close_by(Instant::now() + CLOSE_TIMEOUT, pool.close()).await;
+/// Runs the work of a short command with connections to the database, and closes them whatever its result.
+pub(crate) async fn with_pool<T>(
+    settings: &DatabaseSettings,
+    name: &str,
+    max_connections: u32,
+    work: impl AsyncFnOnce(&PgPool) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    let database = Database::open(settings, Mode::Either).await?;
+    let work = async {
+        let pool = connect(&database.url, name, max_connections).await?;
+        let result = work(&pool).await;
+        close_by(Instant::now() + CLOSE_TIMEOUT, pool.close()).await;
+        result
+    };
+    let result = work.await;
+    database.close().await;
+    result
 }
 
-/// The same with a deadline.
+/// Closes connections, waiting until `by` at most.
 pub(crate) async fn close_by<T>(by: Instant, closing: impl Future<Output = T>) {
     if timeout_at(by, closing).await.is_err() {
         tracing::warn!("connections to the database did not close in time");

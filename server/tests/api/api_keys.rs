@@ -1,12 +1,10 @@
-use crate::support::{Server, an_app};
+use crate::support::Server;
 use serde_json::json;
 use sqlx::PgPool;
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn a_key_is_shown_once_works_and_is_revoked(pool: PgPool) {
-    let server = Server::start(pool).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (server, client, app) = Server::with_app(pool).await;
     let new = json!({"name": "ci", "role": "portal", "app_id": app, "expires_in_seconds": 3600});
     let created = client.post("/api-keys", new).await.ok(201);
     let key = created["key"].as_str().unwrap();

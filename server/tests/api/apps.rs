@@ -1,4 +1,4 @@
-use crate::support::{Server, a_job, an_app, an_external};
+use crate::support::{Server, a_job, an_external};
 use serde_json::json;
 use sqlx::PgPool;
 
@@ -29,9 +29,7 @@ async fn a_slug_belongs_to_one_app(pool: PgPool) {
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn every_app_has_the_built_in_integration_workers(pool: PgPool) {
-    let server = Server::start(pool).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (_server, client, app) = Server::with_app(pool).await;
     let list = client.get(&format!("/integrations?app_id={app}")).await.ok(200);
     let built_in = &list["items"][0];
     assert_eq!((&built_in["name"], &built_in["integration_type"]), (&json!("workers"), &json!("external")));
@@ -40,9 +38,7 @@ async fn every_app_has_the_built_in_integration_workers(pool: PgPool) {
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn live_jobs_prevent_deletion_unless_they_are_cancelled(pool: PgPool) {
-    let server = Server::start(pool).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (_server, client, app) = Server::with_app(pool).await;
     let integration = an_external(&client, &app).await;
     a_job(&client, &integration).await;
     for path in [format!("/integrations/{integration}"), format!("/apps/{app}")] {

@@ -57,9 +57,7 @@ async fn refusal(client: &Client, line: &Value) -> String {
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn a_change_is_undone_once_and_repeated(pool: PgPool) {
-    let server = Server::start(pool).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (_server, client, app) = Server::with_app(pool).await;
     let integration = a_webhook(&client, &app, "http://127.0.0.1:9/").await;
     let path = format!("/integrations/{integration}");
     let limit = json!({"requests": 20, "per_seconds": 1});
@@ -83,9 +81,7 @@ async fn a_change_is_undone_once_and_repeated(pool: PgPool) {
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn changes_without_inverse_and_changed_objects_cannot_be_undone(pool: PgPool) {
-    let server = Server::start(pool).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (_server, client, app) = Server::with_app(pool).await;
     let integration = a_webhook(&client, &app, "http://127.0.0.1:9/").await;
     let path = format!("/integrations/{integration}");
     client.act(&format!("{path}/rotate-secret")).await.ok(200);

@@ -44,9 +44,7 @@ async fn invalid_json_is_refused_with_its_place(pool: PgPool) {
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn numbers_that_would_change_are_refused_with_their_place(pool: PgPool) {
-    let server = Server::start(pool.clone()).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (_server, client, app) = Server::with_app(pool.clone()).await;
     for number in ["12345678901234567890123456789", "18446744073709551616", "-9223372036854775809", "1e400"] {
         let event = an_event(&app, "1").to_string().replace("\"price\":5", &format!("\"price\":{number}"));
         let refused = client.send("/events", JSON, event.clone()).await;
@@ -62,9 +60,7 @@ async fn numbers_that_would_change_are_refused_with_their_place(pool: PgPool) {
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn other_content_types_are_refused(pool: PgPool) {
-    let server = Server::start(pool.clone()).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (_server, client, app) = Server::with_app(pool.clone()).await;
     let event = an_event(&app, "1").to_string();
     for kind in [
         None,
@@ -84,9 +80,7 @@ async fn other_content_types_are_refused(pool: PgPool) {
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn faults_of_events_have_pointers_to_item_and_field(pool: PgPool) {
-    let server = Server::start(pool.clone()).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (_server, client, app) = Server::with_app(pool.clone()).await;
     a_webhook(&client, &app, "http://127.0.0.1:9/").await;
     let deep = (0..65).fold(json!(1), |inner, _| json!([inner]));
     for (field, value, pointer) in [
@@ -126,9 +120,7 @@ async fn faults_of_events_have_pointers_to_item_and_field(pool: PgPool) {
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn sizes_have_limits(pool: PgPool) {
-    let server = Server::start(pool.clone()).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (_server, client, app) = Server::with_app(pool.clone()).await;
     let event = |id: &str, bytes: usize| {
         let mut event = an_event(&app, id);
         event["attributes"] = json!({"text": "x".repeat(bytes)});
@@ -156,9 +148,7 @@ async fn sizes_have_limits(pool: PgPool) {
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn invalid_limits_and_urls_are_refused_with_pointers(pool: PgPool) {
-    let server = Server::start(pool).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (_server, client, app) = Server::with_app(pool).await;
     for (field, value, pointer) in [
         ("name", json!(" "), "/name"),
         ("name", json!("a\u{0}"), "/name"),
@@ -206,9 +196,7 @@ async fn invalid_limits_and_urls_are_refused_with_pointers(pool: PgPool) {
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn faults_of_jobs_have_pointers(pool: PgPool) {
-    let server = Server::start(pool.clone()).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (_server, client, app) = Server::with_app(pool.clone()).await;
     for (field, value, pointer) in [
         ("priority", json!(101), "/priority"),
         ("priority", json!("high"), "/priority"),
@@ -261,9 +249,7 @@ async fn unknown_ids_and_ids_of_other_apps_get_the_same_answer(pool: PgPool) {
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn refusals_use_terms_of_json_and_not_of_rust(pool: PgPool) {
-    let server = Server::start(pool).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (_server, client, app) = Server::with_app(pool).await;
     let mut refused = Vec::new();
     for (path, pointer) in [
         ("/jobs?attempt=many", "attempt"),
@@ -322,9 +308,7 @@ async fn refusals_use_terms_of_json_and_not_of_rust(pool: PgPool) {
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn credentials_in_a_url_are_refused_without_quoting_them(pool: PgPool) {
-    let server = Server::start(pool).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (_server, client, app) = Server::with_app(pool).await;
     for url in ["https://user:secret@example.com/hook", "https://user@example.com/hook"] {
         let new = json!({"app_id": app, "name": "Hook", "integration_type": "webhook", "endpoint_url": url});
         let refused = client.post("/integrations", new).await;

@@ -10,9 +10,7 @@ fn in_an_hour() -> String {
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn an_operator_holds_probes_and_closes_a_breaker(pool: PgPool) {
-    let server = Server::start(pool).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (server, client, app) = Server::with_app(pool).await;
     let id = a_webhook(&client, &app, "http://127.0.0.1:9/").await;
     let path = format!("/integrations/{id}");
     let made = client.get(&path).await.ok(200);
@@ -77,9 +75,7 @@ async fn an_operator_holds_probes_and_closes_a_breaker(pool: PgPool) {
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn invalid_breaker_actions_are_refused_with_pointers(pool: PgPool) {
-    let server = Server::start(pool).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (server, client, app) = Server::with_app(pool).await;
     let id = a_webhook(&client, &app, "http://127.0.0.1:9/").await;
     let path = format!("/integrations/{id}/breaker");
     let late = (Utc::now() + TimeDelta::days(31)).to_rfc3339();
@@ -111,9 +107,7 @@ async fn invalid_breaker_actions_are_refused_with_pointers(pool: PgPool) {
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn an_integration_with_a_held_breaker_sends_nothing_until_its_probes_succeed(pool: PgPool) {
-    let server = Server::with_workers(pool).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (server, client, app) = Server::with_app_and_workers(pool).await;
     let receiver = Receiver::answering(200).await;
     let (id, other) = (a_webhook(&client, &app, &receiver.url()).await, Receiver::answering(200).await);
     let path = format!("/integrations/{id}");

@@ -32,10 +32,9 @@ async fn call(client: &Client, path: &str, method: &Method, arguments: impl Into
     let arguments = arguments.into();
     if *method == Method::GET {
         let query = String::from_utf8_lossy(&arguments);
-        return Answer::of(client.request(Method::GET, &format!("{path}?{query}"))).await;
+        return client.open(&format!("{path}?{query}")).await;
     }
-    let form = client.request(Method::POST, path).header("content-type", "application/x-www-form-urlencoded");
-    Answer::of(form.body(arguments)).await
+    client.form(path, arguments).await
 }
 
 /// The refusal as the console's script reads it.

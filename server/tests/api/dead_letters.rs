@@ -110,15 +110,7 @@ async fn a_purge_is_undone_by_its_operation_or_restored_one_by_one(pool: PgPool)
     let undone = support.act(&format!("{path}/undo")).await.ok(200);
     assert_eq!((&undone["state"], &undone["reason"]), (&json!("undone"), &json!("wrong catalog")));
     let by = format!("/operations/{}", undone["undone_by"].as_str().unwrap());
-    let undo = tokio::time::timeout(std::time::Duration::from_secs(60), async {
-        loop {
-            let undo = client.get(&by).await.ok(200);
-            if undo["state"] == "done" {
-                break undo;
-            }
-        }
-    });
-    let undo = undo.await.unwrap();
+    let undo = client.until(&by, |undo| undo["state"] == "done").await;
     assert_eq!(
         (&undo["action"], &undo["changed"], &undo["undoes"]),
         (&json!("undo"), &json!(1), &undone["id"])
@@ -157,9 +149,7 @@ async fn the_list_is_exported_as_a_file_without_formulas(pool: PgPool) {
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn groups_are_paged_by_size_without_duplicates(pool: PgPool) {
-    let server = Server::start(pool.clone()).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (_server, client, app) = Server::with_app(pool.clone()).await;
     let integration = a_webhook(&client, &app, "http://127.0.0.1:9/").await;
     sqlx::query(
         "with made as (
@@ -181,16 +171,10 @@ async fn groups_are_paged_by_size_without_duplicates(pool: PgPool) {
     .unwrap();
     // With maintained counts, and with counting.
     for filter in ["", "&job_type=test&created_after=2020-01-01T00:00:00Z"] {
-        let (mut found, mut cursor) = (Vec::new(), String::new());
-        loop {
-            let path = format!("/dead-letters/groups?limit=100{filter}{cursor}");
-            let page = client.get(&path).await.ok(200);
-            let items = page["items"].as_array().unwrap();
-            found.extend(items.iter().map(|group| group["fingerprint"].as_str().unwrap().to_owned()));
-            let Some(next) = page["next_cursor"].as_str() else { break };
-            assert_eq!(items.len(), 100);
-            cursor = format!("&cursor={next}");
-        }
+        let mut pages = client.pages(&format!("/dead-letters/groups?limit=100{filter}")).await;
+        let found: Vec<Value> = pages.concat().iter().map(|group| group["fingerprint"].clone()).collect();
+        pages.pop();
+        assert!(pages.iter().all(|page| page.len() == 100));
         let fingerprint = |n: i32| format!("{n:016}-{}", &integration[24..]);
         let mut expected: Vec<String> = (1..=230).filter(|n| *n != 100).map(fingerprint).collect();
         expected.insert(0, fingerprint(100));

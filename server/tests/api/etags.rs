@@ -1,7 +1,6 @@
 //! What PATCH can change has an etag, and a change based on another version is refused.
 
-use crate::support::{Answer, Client, Server, an_app};
-use reqwest::Method;
+use crate::support::{Client, Server, an_app};
 use serde_json::{Value, json};
 use sqlx::PgPool;
 
@@ -94,8 +93,7 @@ async fn a_form_of_the_console_does_not_overwrite_other_changes(pool: PgPool) {
         let id = path.strip_prefix(list).unwrap();
         let save = async |tag: &str| {
             let form = format!("id={id}&etag=%22{tag}%22&back=%2Fjobs&{fields}");
-            let request = eve.request(Method::POST, &format!("/console/{call}")).body(form);
-            Answer::of(request.header("content-type", "application/x-www-form-urlencoded")).await
+            eve.form(&format!("/console/{call}"), form).await
         };
         let refused = save(&tag).await;
         assert_eq!(refused.status, 412, "{call}: {}", refused.text);

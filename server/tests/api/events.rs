@@ -6,9 +6,7 @@ use sqlx::PgPool;
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn a_change_becomes_a_signed_request(pool: PgPool) {
-    let server = Server::with_workers(pool).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (server, client, app) = Server::with_app_and_workers(pool).await;
     let receiver = Receiver::answering(200).await;
     a_webhook(&client, &app, &receiver.url()).await;
     let mut event = an_event(&app, "sku-1");
@@ -32,9 +30,7 @@ async fn a_change_becomes_a_signed_request(pool: PgPool) {
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn a_folded_change_is_found_by_its_correlation_id(pool: PgPool) {
-    let server = Server::with_workers(pool).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (server, client, app) = Server::with_app_and_workers(pool).await;
     let receiver = Receiver::answering(200).await;
     let id = a_webhook(&client, &app, &receiver.url()).await;
     client.act(&format!("/integrations/{id}/pause")).await.ok(200);
@@ -63,9 +59,7 @@ async fn a_folded_change_is_found_by_its_correlation_id(pool: PgPool) {
 async fn deliveries_continue_the_trace_of_the_request(pool: PgPool) {
     const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
     const PARENT: &str = "00f067aa0ba902b7";
-    let server = Server::with_workers(pool).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (_server, client, app) = Server::with_app_and_workers(pool).await;
     let receiver = Receiver::answering(200).await;
     let integration = a_webhook(&client, &app, &receiver.url()).await;
     let trace_of = async |path: &str, body: Value, given: &[&str]| {
@@ -100,9 +94,7 @@ async fn deliveries_continue_the_trace_of_the_request(pool: PgPool) {
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn debounced_changes_are_one_request_and_an_urgent_one_is_sent_at_once(pool: PgPool) {
-    let server = Server::with_workers(pool).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (server, client, app) = Server::with_app_and_workers(pool).await;
     let receiver = Receiver::answering(200).await;
     let id = a_webhook(&client, &app, &receiver.url()).await;
     let integration = format!("/integrations/{id}");
@@ -144,9 +136,7 @@ async fn debounced_changes_are_one_request_and_an_urgent_one_is_sent_at_once(poo
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn changes_of_a_waiting_record_are_folded(pool: PgPool) {
-    let server = Server::start(pool).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (_server, client, app) = Server::with_app(pool).await;
     a_webhook(&client, &app, "http://127.0.0.1:9/").await;
     client.post("/events", an_event(&app, "1")).await.ok(202);
     let mut second = an_event(&app, "1");
@@ -157,9 +147,7 @@ async fn changes_of_a_waiting_record_are_folded(pool: PgPool) {
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn cloud_events_are_accepted_singly_and_in_batches(pool: PgPool) {
-    let server = Server::start(pool).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (_server, client, app) = Server::with_app(pool).await;
     let event = |id: &str, appid: &str| {
         json!({
             "specversion": "1.0", "id": id, "source": "/shop", "type": "record.created", "subject": format!("product/{id}/x"),
@@ -206,9 +194,7 @@ async fn a_producer_sends_for_its_own_app_only(pool: PgPool) {
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn numbers_arrive_unchanged_and_another_spelling_is_not_a_change(pool: PgPool) {
-    let server = Server::with_workers(pool).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (server, client, app) = Server::with_app_and_workers(pool).await;
     let receiver = Receiver::answering(200).await;
     a_webhook(&client, &app, &receiver.url()).await;
     let numbers = "[5,0,-7,18446744073709551615,-9223372036854775808,0.1,0.30000000000000004,122.416294033786585,1e17,1e23,5e-324,\

@@ -1,9 +1,8 @@
 //! `GET /jobs/{id}/explain`: creates each cause for real, and expects it as the reason.
 
-use crate::support::{Client, Receiver, Server, a_job, a_webhook, an_app, an_event, an_external};
+use crate::support::{Client, Receiver, Server, a_job, a_webhook, a_worker, an_event, an_external, claim};
 use chrono::{DateTime, TimeDelta, Utc};
 use model::id::WorkerId;
-use queue::store::jobs::ClaimRequest;
 use serde_json::{Value, json};
 use sqlx::PgPool;
 use std::time::Duration;
@@ -19,18 +18,8 @@ struct Deployment {
 
 impl Deployment {
     async fn new(pool: PgPool) -> Self {
-        let server = Server::start(pool.clone()).await;
-        let client = server.operator();
-        let app = an_app(&client, "Shop").await;
-        let worker_id = WorkerId::generate();
-        sqlx::query(
-            "insert into headgate.workers (id, host, pid, version, slots, lease_until)
-             values ($1, 'elsewhere', 1, '0', 1, clock_timestamp() + interval '1 hour')",
-        )
-        .bind(worker_id.0)
-        .execute(&pool)
-        .await
-        .unwrap();
+        let (server, client, app) = Server::with_app(pool.clone()).await;
+        let worker_id = a_worker(&pool).await;
         Self { pool, server, client, app, worker_id }
     }
 
@@ -47,14 +36,7 @@ impl Deployment {
 
     /// Claims the next job, as a worker does.
     async fn claim(&self) {
-        let claims = ClaimRequest {
-            worker_id: self.worker_id,
-            wanted: 1,
-            lane_cap: 1,
-            busy: Default::default(),
-            program: None,
-        };
-        assert_eq!(queue::store::jobs::claim(&self.pool, &claims).await.unwrap().len(), 1);
+        claim(&self.pool, self.worker_id).await;
     }
 
     async fn run(&self, sql: &'static str) {
@@ -150,9 +132,7 @@ async fn the_run_time_is_given_when_it_is_known(pool: PgPool) {
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn a_failed_job_waits_for_its_retry(pool: PgPool) {
-    let server = Server::with_workers(pool).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (server, client, app) = Server::with_app_and_workers(pool).await;
     let receiver = Receiver::answering(503).await;
     let id = a_webhook(&client, &app, &receiver.url()).await;
     client.patch(&format!("/integrations/{id}"), json!({"retry_schedule": "1h"})).await.ok(200);

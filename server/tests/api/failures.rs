@@ -2,7 +2,6 @@ use crate::support::{Client, Receiver, Server, a_webhook, an_app, an_event};
 use model::actor::Role;
 use serde_json::{Value, json};
 use sqlx::PgPool;
-use std::time::Duration;
 
 /// Has this many records refused by a receiver; returns the app and its integration.
 async fn refused(server: &Server, client: &Client, records: u64, before: u64) -> (String, String) {
@@ -17,17 +16,12 @@ async fn refused(server: &Server, client: &Client, records: u64, before: u64) ->
 
 /// The groups, once the leader, which sums every second, has counted this many jobs.
 async fn groups(client: &Client, jobs: i64) -> Vec<Value> {
-    let counted = async {
-        loop {
-            let list = client.get("/failures").await.ok(200);
-            let items = list["items"].as_array().unwrap().clone();
-            let sum = |name: &str| items.iter().map(|group| group[name].as_i64().unwrap()).sum::<i64>();
-            if sum("dead_letters") + sum("to_be_retried") == jobs {
-                return items;
-            }
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(60), counted).await.expect("they are counted")
+    let list = client.until("/failures", |list| {
+        let items = list["items"].as_array().unwrap();
+        let sum = |name: &str| items.iter().map(|group| group[name].as_i64().unwrap()).sum::<i64>();
+        sum("dead_letters") + sum("to_be_retried") == jobs
+    });
+    list.await["items"].as_array().unwrap().clone()
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]

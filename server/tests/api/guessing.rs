@@ -51,9 +51,7 @@ fn found(answer: &Answer) -> usize {
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn no_list_is_filtered_by_masked_values(pool: PgPool) {
-    let server = Server::with_workers(pool).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (server, client, app) = Server::with_app_and_workers(pool).await;
     let (dead, waiting) = masked_jobs(&server, &client, &app).await;
     let support = server.key(Role::Support, None).await;
     let auditor = server.key(Role::Auditor, None).await;
@@ -101,9 +99,7 @@ async fn no_list_is_filtered_by_masked_values(pool: PgPool) {
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn errors_are_found_by_their_unmasked_parts_only(pool: PgPool) {
-    let server = Server::with_workers(pool.clone()).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (server, client, app) = Server::with_app_and_workers(pool.clone()).await;
     let (dead, _) = masked_jobs(&server, &client, &app).await;
     let support = server.key(Role::Support, None).await;
     let auditor = server.key(Role::Auditor, None).await;
@@ -157,9 +153,7 @@ async fn masked_fields_of_other_apps_apply_where_their_data_may_be_found(pool: P
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn no_bulk_action_filters_by_masked_values(pool: PgPool) {
-    let server = Server::with_workers(pool).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (server, client, app) = Server::with_app_and_workers(pool).await;
     let (dead, waiting) = masked_jobs(&server, &client, &app).await;
     let support = server.key(Role::Support, None).await;
     let (plain, sent) = ("customer.email", "payload.customer.email");
@@ -186,9 +180,7 @@ async fn no_bulk_action_filters_by_masked_values(pool: PgPool) {
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn the_console_refuses_such_filters_too(pool: PgPool) {
-    let server = Server::with_workers(pool).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (server, client, app) = Server::with_app_and_workers(pool).await;
     let (dead, waiting) = masked_jobs(&server, &client, &app).await;
     let ada = server.person("ada", Role::Support).await;
     let eve = server.person("eve", Role::Operator).await;
@@ -215,16 +207,13 @@ async fn the_console_refuses_such_filters_too(pool: PgPool) {
         "subject=jobs&action=cancel&back=%2Fjobs&query={}",
         guess(&waiting).replace('&', "%26").replace('=', "%3D")
     );
-    let request = ada.request(Method::POST, "/console/bulk").body(form);
-    Answer::of(request.header("content-type", "application/x-www-form-urlencoded")).await;
+    ada.form("/console/bulk", form).await;
     assert_eq!(found(&client.get("/jobs?status=pending").await), 1);
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn no_view_filters_by_masked_values_and_counts_vanish_when_a_value_becomes_masked(pool: PgPool) {
-    let server = Server::with_workers(pool.clone()).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (server, client, app) = Server::with_app_and_workers(pool.clone()).await;
     let (_, waiting) = masked_jobs(&server, &client, &app).await;
     let support = server.key(Role::Support, None).await;
     let view = |query: &str| json!({"name": query, "query": query, "is_shared": true, "alert_at": 1});
@@ -262,9 +251,7 @@ async fn no_view_filters_by_masked_values_and_counts_vanish_when_a_value_becomes
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn roles_that_do_not_see_workers_cannot_filter_by_them(pool: PgPool) {
-    let server = Server::with_workers(pool).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (server, client, app) = Server::with_app_and_workers(pool).await;
     let (dead, _) = masked_jobs(&server, &client, &app).await;
     let letter =
         client.get(&format!("/dead-letters?integration_id={dead}")).await.ok(200)["items"][0].clone();

@@ -31,9 +31,7 @@ async fn twice(client: &Client, path: &str, body: Option<Value>) -> Answer {
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn a_repeated_call_is_executed_once(pool: PgPool) {
-    let server = Server::start(pool).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (server, client, app) = Server::with_app(pool).await;
     let job = json!({"app_id": app, "job_type": "export"});
     let keyed = client.clone().with("idempotency-key", "import-7");
     let first = keyed.post("/jobs", job.clone()).await;
@@ -118,9 +116,7 @@ async fn a_call_with_a_lost_commit_confirmation_is_not_executed_again(pool: PgPo
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn a_repeat_of_a_call_in_progress_is_409(pool: PgPool) {
-    let server = Server::start(pool.clone()).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (_server, client, app) = Server::with_app(pool.clone()).await;
     let keyed = client.clone().with("idempotency-key", "k");
     let job = json!({"app_id": app, "job_type": "export"});
     let mut blocker = pool.begin().await.unwrap();
@@ -199,9 +195,7 @@ async fn every_call_is_one_transaction_with_its_answer(pool: PgPool) {
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn a_job_of_a_keyed_call_begins_after_its_commit(pool: PgPool) {
-    let server = Server::with_workers(pool).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (server, client, app) = Server::with_app_and_workers(pool).await;
     let integration = a_webhook(&client, &app, "http://127.0.0.1:9/").await;
     a_job(&client.with("idempotency-key", "k"), &integration).await;
     server.recorded(1).await;

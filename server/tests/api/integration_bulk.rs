@@ -1,13 +1,11 @@
-use crate::support::{Server, a_webhook, an_app};
+use crate::support::{Server, a_webhook};
 use model::actor::Role;
 use serde_json::json;
 use sqlx::PgPool;
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn many_are_paused_resumed_and_limited_each_with_its_audit_entry(pool: PgPool) {
-    let server = Server::start(pool).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (_server, client, app) = Server::with_app(pool).await;
     let mut ids = Vec::new();
     for _ in 0..3 {
         ids.push(a_webhook(&client, &app, "http://127.0.0.1:9/").await);
@@ -42,9 +40,7 @@ async fn many_are_paused_resumed_and_limited_each_with_its_audit_entry(pool: PgP
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn invalid_selections_are_refused_and_unknown_ids_skipped(pool: PgPool) {
-    let server = Server::start(pool).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (server, client, app) = Server::with_app(pool).await;
     let id = a_webhook(&client, &app, "http://127.0.0.1:9/").await;
     for (body, pointer) in [
         (json!({"action": "pause", "filter": {}}), "/filter"),

@@ -1,13 +1,11 @@
-use crate::support::{Receiver, Server, a_webhook, an_app, an_event};
+use crate::support::{Receiver, Server, a_webhook, an_event};
 use model::actor::Role;
 use serde_json::{Value, json};
 use sqlx::PgPool;
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn an_integration_shows_its_secret_once(pool: PgPool) {
-    let server = Server::start(pool).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (_server, client, app) = Server::with_app(pool).await;
     let made = client
         .post(
             "/integrations",
@@ -33,9 +31,7 @@ async fn an_integration_shows_its_secret_once(pool: PgPool) {
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn absent_fields_stay_and_null_resets_them(pool: PgPool) {
-    let server = Server::start(pool).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (_server, client, app) = Server::with_app(pool).await;
     let path = format!("/integrations/{}", a_webhook(&client, &app, "http://127.0.0.1:9/").await);
     let limits = json!([{"requests": 1, "per_seconds": 1}, {"requests": 30, "per_seconds": 60}]);
     let changed = client.patch(&path, json!({"rate_limit": limits, "timeout_ms": 500})).await.ok(200);
@@ -77,9 +73,7 @@ async fn absent_fields_stay_and_null_resets_them(pool: PgPool) {
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn a_retry_follows_the_schedule_of_the_integration(pool: PgPool) {
-    let server = Server::with_workers(pool).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (server, client, app) = Server::with_app_and_workers(pool).await;
     let receiver = Receiver::answering(503).await;
     let body = json!({"app_id": app, "name": "Slow", "integration_type": "webhook", "endpoint_url": receiver.url(),
                       "retry_schedule": "3h"});
@@ -100,9 +94,7 @@ async fn a_retry_follows_the_schedule_of_the_integration(pool: PgPool) {
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn a_paused_integration_accepts_jobs_and_shows_its_reason(pool: PgPool) {
-    let server = Server::start(pool).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (_server, client, app) = Server::with_app(pool).await;
     let path = format!("/integrations/{}", a_webhook(&client, &app, "http://127.0.0.1:9/").await);
     let paused = client.post(&format!("{path}/pause"), json!({"reason": "stocktaking"})).await.ok(200);
     assert_eq!((&paused["state"], &paused["state_reason"]), (&json!("paused"), &json!("stocktaking")));
@@ -118,9 +110,7 @@ async fn a_paused_integration_accepts_jobs_and_shows_its_reason(pool: PgPool) {
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn a_test_returns_the_systems_answer(pool: PgPool) {
-    let server = Server::start(pool).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (_server, client, app) = Server::with_app(pool).await;
     let receiver = Receiver::answering(202).await;
     let id = a_webhook(&client, &app, &receiver.url()).await;
     let report = client.act(&format!("/integrations/{id}/test")).await.ok(200);
@@ -135,9 +125,7 @@ async fn a_test_returns_the_systems_answer(pool: PgPool) {
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn sent_records_are_listed(pool: PgPool) {
-    let server = Server::with_workers(pool).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (server, client, app) = Server::with_app_and_workers(pool).await;
     let receiver = Receiver::answering(200).await;
     let id = a_webhook(&client, &app, &receiver.url()).await;
     client
@@ -167,9 +155,7 @@ async fn sent_records_are_listed(pool: PgPool) {
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn query_values_of_a_url_are_masked_for_roles_that_cannot_configure(pool: PgPool) {
-    let server = Server::start(pool).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (server, client, app) = Server::with_app(pool).await;
     let address = "http://127.0.0.1:9/in?code=hunter2&v=1";
     let path = format!("/integrations/{}", a_webhook(&client, &app, address).await);
     assert_eq!(client.get(&path).await.ok(200)["endpoint_url"], address);

@@ -1,15 +1,13 @@
 //! Editing the payload of a failed job.
 
-use crate::support::{Receiver, Server, a_job, a_webhook, an_app, an_event};
+use crate::support::{Receiver, Server, a_job, a_webhook, an_event};
 use model::actor::Role;
 use serde_json::{Value, json};
 use sqlx::PgPool;
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn a_failed_job_is_sent_with_another_payload_and_the_log_has_both(pool: PgPool) {
-    let server = Server::with_workers(pool).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (server, client, app) = Server::with_app_and_workers(pool).await;
     let receiver = Receiver::answering(400).await;
     let integration = a_webhook(&client, &app, &receiver.url()).await;
     let payload = json!({"n": 1, "token": "old-secret"});
@@ -38,9 +36,7 @@ async fn a_failed_job_is_sent_with_another_payload_and_the_log_has_both(pool: Pg
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn jobs_that_have_not_failed_or_follow_a_record_cannot_be_edited(pool: PgPool) {
-    let server = Server::with_workers(pool).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (server, client, app) = Server::with_app_and_workers(pool).await;
     let receiver = Receiver::answering(400).await;
     let integration = a_webhook(&client, &app, &receiver.url()).await;
     client.post("/events", an_event(&app, "1")).await.ok(202);

@@ -1,14 +1,11 @@
-use crate::support::{Server, a_job, a_webhook, an_app, an_external};
-use model::{actor::Role, id::WorkerId};
-use queue::store::jobs::ClaimRequest;
+use crate::support::{Server, a_job, a_webhook, a_worker, an_app, an_external, claim};
+use model::actor::Role;
 use serde_json::{Value, json};
 use sqlx::PgPool;
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn a_job_is_created_read_explained_cancelled_and_requeued(pool: PgPool) {
-    let server = Server::start(pool).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (_server, client, app) = Server::with_app(pool).await;
     let integration = a_webhook(&client, &app, "http://127.0.0.1:9/").await;
     let body = json!({
         "integration_id": integration, "job_type": "export", "payload": {"n": 1}, "priority": 5,
@@ -41,9 +38,7 @@ async fn a_job_is_created_read_explained_cancelled_and_requeued(pool: PgPool) {
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn a_job_that_is_being_sent_is_cancelled_once_its_worker_stops(pool: PgPool) {
-    let server = Server::with_workers(pool).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (_server, client, app) = Server::with_app_and_workers(pool).await;
     // Accepts the request and never answers.
     let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/", silent.local_addr().unwrap());
@@ -59,22 +54,11 @@ async fn a_job_that_is_being_sent_is_cancelled_once_its_worker_stops(pool: PgPoo
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn a_job_whose_worker_does_not_stop_has_a_cancel_request(pool: PgPool) {
-    let server = Server::start(pool.clone()).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (_server, client, app) = Server::with_app(pool.clone()).await;
     let integration = a_webhook(&client, &app, "http://127.0.0.1:9/").await;
     let id = a_job(&client, &integration).await;
-    let worker_id = WorkerId::generate();
-    sqlx::query(
-        "insert into headgate.workers (id, host, pid, version, slots, lease_until)
-         values ($1, 'elsewhere', 1, '0', 1, clock_timestamp() + interval '1 hour')",
-    )
-    .bind(worker_id.0)
-    .execute(&pool)
-    .await
-    .unwrap();
-    let claims = ClaimRequest { worker_id, wanted: 1, lane_cap: 1, busy: Default::default(), program: None };
-    assert_eq!(queue::store::jobs::claim(&pool, &claims).await.unwrap().len(), 1);
+    let worker_id = a_worker(&pool).await;
+    claim(&pool, worker_id).await;
     let asked = client.act(&format!("/jobs/{id}/cancel")).await.ok(200);
     assert_eq!(asked["status"], "processing");
     assert!(asked["cancel_requested_at"].is_string(), "{asked}");
@@ -93,9 +77,7 @@ async fn a_job_whose_worker_does_not_stop_has_a_cancel_request(pool: PgPool) {
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn several_jobs_are_answered_in_order_and_duplicates_are_folded(pool: PgPool) {
-    let server = Server::start(pool).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (_server, client, app) = Server::with_app(pool).await;
     let job = |dedup: &str| json!({"app_id": app, "job_type": "export", "deduplication_id": dedup});
     let made = client.post("/jobs", json!([job("a"), job("b"), job("a")])).await.ok(201);
     let items = made["items"].as_array().unwrap();
@@ -111,9 +93,7 @@ async fn several_jobs_are_answered_in_order_and_duplicates_are_folded(pool: PgPo
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn filters_narrow_the_list(pool: PgPool) {
-    let server = Server::start(pool).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (_server, client, app) = Server::with_app(pool).await;
     let integration = an_external(&client, &app).await;
     let one = a_job(&client, &integration).await;
     let two = a_job(&client, &integration).await;
@@ -157,9 +137,7 @@ async fn filters_narrow_the_list(pool: PgPool) {
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn an_empty_page_can_have_a_next_cursor(pool: PgPool) {
-    let server = Server::start(pool.clone()).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (_server, client, app) = Server::with_app(pool.clone()).await;
     let integration = a_webhook(&client, &app, "http://127.0.0.1:9/").await;
     let rare = json!({"integration_id": integration, "job_type": "rare", "payload": {}});
     let rare = client.post("/jobs", rare).await.ok(201)["items"][0]["id"].clone();
@@ -192,9 +170,7 @@ async fn an_empty_page_can_have_a_next_cursor(pool: PgPool) {
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn a_bulk_action_counts_first_and_then_acts(pool: PgPool) {
-    let server = Server::start(pool).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (_server, client, app) = Server::with_app(pool).await;
     let integration = an_external(&client, &app).await;
     for _ in 0..3 {
         a_job(&client, &integration).await;
@@ -247,9 +223,7 @@ async fn a_producer_sees_the_jobs_of_its_app_and_cannot_change_them(pool: PgPool
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn a_job_that_expires_before_it_runs_is_refused(pool: PgPool) {
-    let server = Server::start(pool).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (_server, client, app) = Server::with_app(pool).await;
     let job = |more: Value| {
         let mut job = json!({"app_id": app, "job_type": "export"});
         job.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());

@@ -65,9 +65,7 @@ async fn many_tiny_values_are_refused_before_they_take_memory(pool: PgPool) {
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn a_payload_beyond_its_limit_is_refused_with_its_pointer(pool: PgPool) {
-    let server = Server::start(pool).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (_server, client, app) = Server::with_app(pool).await;
     let event = |chars| format!("[{},{}]", an_event(&app, "1"), a_long_event(&app, "2", chars));
     assert_eq!(client.send("/events", JSON, event(1_000_000)).await.pointers(413), ["/1/attributes"]);
     client.send("/events", JSON, event(900_000)).await.ok(202);
@@ -102,9 +100,7 @@ async fn large_requests_beyond_the_memory_budget_are_503(pool: PgPool) {
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn compressed_bodies_are_read_and_other_encodings_refused(pool: PgPool) {
-    let server = Server::start(pool).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (_server, client, app) = Server::with_app(pool).await;
     let event = |id: &str| an_event(&app, id).to_string().into_bytes();
     assert_eq!(events(&client, "gzip", gzipped(&event("1")).await).await.ok(202)["records_changed"], 1);
     assert_eq!(
@@ -131,9 +127,7 @@ async fn bodies_of_anonymous_clients_are_small(pool: PgPool) {
     let server = Server::start(pool).await;
     let form = format!("email=ada%40example.test&password={}", "x".repeat(100_000));
     for path in ["/sign-in", "/console/bulk"] {
-        let request = server.anonymous().request(Method::POST, path).body(form.clone());
-        let request = request.header("content-type", "application/x-www-form-urlencoded");
-        Answer::of(request).await.problem(413);
+        server.anonymous().form(path, form.clone()).await.problem(413);
     }
 }
 

@@ -229,9 +229,7 @@ async fn a_job_of(client: &Client, app: &str, payload: Value) -> String {
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn an_open_object_is_sent_at_first_and_after_each_change(pool: PgPool) {
-    let server = Server::start(pool).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (_server, client, app) = Server::with_app(pool).await;
     let integration = a_webhook(&client, &app, "http://127.0.0.1:9/").await;
     let job = a_job_of(&client, &app, json!({"apiKey": "k-1", "n": 1})).await;
 
@@ -270,9 +268,7 @@ async fn an_open_object_is_sent_at_first_and_after_each_change(pool: PgPool) {
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn one_stream_can_have_changes_and_an_open_object(pool: PgPool) {
-    let server = Server::start(pool).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (_server, client, app) = Server::with_app(pool).await;
     let job = a_job_of(&client, &app, json!({"n": 1})).await;
     let both = async |opened: &str| {
         let path = format!("/api/v1/live?changes=true&open={opened}");

@@ -1,6 +1,6 @@
 //! Secrets in payloads, answers and records: which roles see them, and which read `[masked]`.
 
-use crate::support::{Client, Receiver, Server, an_app};
+use crate::support::{Client, Receiver, Server};
 use model::actor::Role;
 use serde_json::{Value, json};
 use sqlx::PgPool;
@@ -24,9 +24,7 @@ fn a_payload() -> Value {
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn only_operators_and_producers_read_secrets(pool: PgPool) {
-    let server = Server::with_workers(pool).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (server, client, app) = Server::with_app_and_workers(pool).await;
     // The answer contains a secret of the request.
     let receiver = Receiver::answering_with(400, format!(r#"{{"error":"bad","token":"{SECRET}"}}"#)).await;
     let integration = a_masking_webhook(&client, &app, &receiver.url()).await;
@@ -80,9 +78,7 @@ async fn only_operators_and_producers_read_secrets(pool: PgPool) {
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn sent_data_is_masked_too_and_delivered_unmasked(pool: PgPool) {
-    let server = Server::with_workers(pool).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (server, client, app) = Server::with_app_and_workers(pool).await;
     let receiver = Receiver::answering(200).await;
     let integration = a_masking_webhook(&client, &app, &receiver.url()).await;
     let record = json!({
@@ -101,9 +97,7 @@ async fn sent_data_is_masked_too_and_delivered_unmasked(pool: PgPool) {
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn an_invalid_list_of_masked_fields_is_refused(pool: PgPool) {
-    let server = Server::start(pool).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (_server, client, app) = Server::with_app(pool).await;
     let id = a_masking_webhook(&client, &app, "http://127.0.0.1:9/").await;
     for masked in [json!("email"), json!([1]), json!(["a..b"])] {
         let changes = json!({"metadata": {"masked_fields": masked}});

@@ -1,6 +1,6 @@
 //! `/metrics`: valid, complete, documented, and without cost for the database.
 
-use crate::support::{Receiver, Server, a_webhook, an_app, an_event};
+use crate::support::{Receiver, Server, a_webhook, an_event};
 use serde_json::json;
 use sqlx::PgPool;
 use std::collections::{BTreeMap, BTreeSet};
@@ -66,9 +66,7 @@ async fn until(server: &Server, holds: impl Fn(&str) -> bool) -> String {
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn all_metrics_are_valid_and_documented(pool: PgPool) {
-    let server = Server::with_workers(pool.clone()).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (server, client, app) = Server::with_app_and_workers(pool.clone()).await;
     let receiver = Receiver::answering(400).await;
     let refused = a_webhook(&client, &app, &receiver.url()).await;
     client

@@ -1,12 +1,10 @@
-use crate::support::{Server, an_app};
+use crate::support::Server;
 use serde_json::{Value, json};
 use sqlx::PgPool;
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn an_operation_on_more_than_a_hundred_is_held_and_can_be_withdrawn(pool: PgPool) {
-    let server = Server::start(pool).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (_server, client, app) = Server::with_app(pool).await;
     let jobs: Vec<Value> =
         (0..101).map(|n| json!({"app_id": app, "job_type": "export", "payload": n})).collect();
     client.post("/jobs", json!(jobs)).await.ok(201);

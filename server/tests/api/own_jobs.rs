@@ -6,7 +6,7 @@ use queue::{Job, JobError, JobHandler, LeasedJob, testing::TestKit};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use sqlx::PgPool;
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 use tokio::sync::Notify;
 
 #[derive(Serialize, Deserialize)]
@@ -44,15 +44,8 @@ async fn running_jobs_show_progress_and_completed_ones_their_result(pool: PgPool
     assert!(before["progress"].is_null() && before["result"].is_null(), "{before}");
 
     let running = tokio::spawn(async move { kit.run(id.parse().unwrap()).await.unwrap() });
-    let progress = async {
-        loop {
-            let job = client.get(&path).await.ok(200);
-            if !job["progress"].is_null() {
-                return job["progress"].clone();
-            }
-        }
-    };
-    let progress = tokio::time::timeout(Duration::from_secs(60), progress).await.expect("progress is shown");
+    let job = client.until(&path, |job| !job["progress"].is_null()).await;
+    let progress = &job["progress"];
     assert_eq!(
         (&progress["done"], &progress["total"], &progress["note"]),
         (&json!(500), &json!(1_000), &json!("half of it"))

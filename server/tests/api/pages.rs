@@ -1,15 +1,12 @@
-use crate::support::{Answer, Server, an_app, an_external};
+use crate::support::{Server, an_app, an_external};
 use model::actor::Role;
-use reqwest::Method;
 use serde_json::{Value, json};
 use sqlx::PgPool;
 use std::collections::HashSet;
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn every_item_appears_once_even_if_all_have_the_same_time(pool: PgPool) {
-    let server = Server::start(pool.clone()).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (_server, client, app) = Server::with_app(pool.clone()).await;
     let integration = an_external(&client, &app).await;
     let job = json!({"integration_id": integration, "job_type": "export"});
     client.post("/jobs", Value::Array(vec![job; 25])).await.ok(201);
@@ -17,19 +14,9 @@ async fn every_item_appears_once_even_if_all_have_the_same_time(pool: PgPool) {
     let moved = "with moved as (update headgate.jobs set created_at = '2026-01-01T00:00:00Z')
         update headgate.ready set created_at = '2026-01-01T00:00:00Z'";
     sqlx::query(moved).execute(&pool).await.unwrap();
-    let mut seen = Vec::new();
-    let mut path = "/jobs?limit=10".to_owned();
-    let mut pages = 0;
-    loop {
-        let page = client.get(&path).await.ok(200);
-        seen.extend(
-            page["items"].as_array().unwrap().iter().map(|job| job["id"].as_str().unwrap().to_owned()),
-        );
-        pages += 1;
-        let Some(cursor) = page["next_cursor"].as_str() else { break };
-        path = format!("/jobs?limit=10&cursor={cursor}");
-    }
-    assert_eq!((pages, seen.len()), (3, 25));
+    let pages = client.pages("/jobs?limit=10").await;
+    let seen: Vec<&str> = pages.iter().flatten().map(|job| job["id"].as_str().unwrap()).collect();
+    assert_eq!((pages.len(), seen.len()), (3, 25));
     assert_eq!(seen.iter().collect::<HashSet<_>>().len(), 25);
     assert!(seen.is_sorted_by(|newer, older| newer > older), "not newest first");
 }
@@ -92,9 +79,7 @@ async fn invalid_cursors_and_limits_are_refused(pool: PgPool) {
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn a_page_of_large_payloads_ends_early_with_a_cursor(pool: PgPool) {
-    let server = Server::start(pool).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (server, client, app) = Server::with_app(pool).await;
     let integration = an_external(&client, &app).await;
     let payload = "x".repeat(900_000);
     let job = json!({"integration_id": integration, "job_type": "export", "payload": payload, "correlation_id": "together"});
@@ -112,7 +97,7 @@ async fn a_page_of_large_payloads_ends_early_with_a_cursor(pool: PgPool) {
     }
     // The console's list of jobs does not read payloads.
     let ada = server.person("ada", Role::Operator).await;
-    let shown = Answer::of(ada.request(Method::GET, "/console/jobs?query=&is_counted=false")).await;
+    let shown = ada.open("/console/jobs?query=&is_counted=false").await;
     assert_eq!(shown.ok(200)["page"]["items"].as_array().unwrap().len(), 12);
     assert!(shown.text.len() < 100_000, "{} bytes", shown.text.len());
 }

@@ -49,9 +49,7 @@ async fn a_dead_letter(pool: &PgPool, client: &Client, integration: &str) -> Str
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn deadlocks_are_retried(pool: PgPool) {
-    let server = Server::start(pool.clone()).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (_server, client, app) = Server::with_app(pool.clone()).await;
     let integration = a_webhook(&client, &app, "http://127.0.0.1:9/").await;
     let job = a_job(&client, &integration).await;
     let requeued = a_dead_letter(&pool, &client, &integration).await;

@@ -1,12 +1,10 @@
-use crate::support::{Server, a_webhook, an_app, an_event};
+use crate::support::{Server, a_webhook, an_event};
 use serde_json::{Value, json};
 use sqlx::PgPool;
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn a_record_shows_the_sent_state_of_each_integration(pool: PgPool) {
-    let server = Server::start(pool).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (_server, client, app) = Server::with_app(pool).await;
     let integration = a_webhook(&client, &app, "http://127.0.0.1:9/").await;
     client.post("/events", an_event(&app, "a/b c")).await.ok(202);
     let record = client.get(&format!("/records/{app}/product/a%2Fb%20c")).await.ok(200);
@@ -21,21 +19,11 @@ async fn a_record_shows_the_sent_state_of_each_integration(pool: PgPool) {
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn records_are_paged_in_order_of_their_ids(pool: PgPool) {
-    let server = Server::start(pool).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (_server, client, app) = Server::with_app(pool).await;
     let events: Vec<Value> = ["c", "a", "e", "b", "d"].iter().map(|id| an_event(&app, id)).collect();
     client.post("/events", json!(events)).await.ok(202);
-    let mut seen = Vec::new();
-    let mut path = format!("/records?app_id={app}&record_type=product&limit=2");
-    loop {
-        let page = client.get(&path).await.ok(200);
-        seen.extend(
-            page["items"].as_array().unwrap().iter().map(|r| r["record_id"].as_str().unwrap().to_owned()),
-        );
-        let Some(cursor) = page["next_cursor"].as_str() else { break };
-        path = format!("/records?app_id={app}&record_type=product&limit=2&cursor={cursor}");
-    }
+    let seen = client.pages(&format!("/records?app_id={app}&record_type=product&limit=2")).await.concat();
+    let seen: Vec<&str> = seen.iter().map(|record| record["record_id"].as_str().unwrap()).collect();
     assert_eq!(seen, ["a", "b", "c", "d", "e"]);
     assert_eq!(client.get("/records?cursor=c1zz").await.pointers(422), ["cursor"]);
 }

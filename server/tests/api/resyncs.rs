@@ -5,9 +5,7 @@ use sqlx::PgPool;
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn a_resync_is_started_read_paused_resumed_and_cancelled(pool: PgPool) {
-    let server = Server::start(pool).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (_server, client, app) = Server::with_app(pool).await;
     let integration = a_webhook(&client, &app, "http://127.0.0.1:9/").await;
     client.post("/events", an_event(&app, "1")).await.ok(202);
     let path = format!("/integrations/{integration}/resync");
@@ -51,9 +49,7 @@ async fn a_portal_resyncs_its_own_app_with_full_records(pool: PgPool) {
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn faults_of_a_resync_have_pointers(pool: PgPool) {
-    let server = Server::start(pool).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (_server, client, app) = Server::with_app(pool).await;
     let integration = a_webhook(&client, &app, "http://127.0.0.1:9/").await;
     for (body, pointer) in [
         (json!({"record_ids": ["1"]}), "/record_type"),

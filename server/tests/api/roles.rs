@@ -1,6 +1,6 @@
 //! Every route × every role × own, foreign and unknown objects. The routes come from the OpenAPI document, so that none is forgotten.
 
-use crate::support::{Answer, Client, Receiver, Server, a_job, a_webhook, an_app, an_event};
+use crate::support::{Client, Receiver, Server, a_job, a_webhook, an_app, an_event};
 use model::actor::Role::{self, Auditor, Operator, Portal, Producer, Support, Worker};
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -249,7 +249,7 @@ async fn a_portal_sees_no_internals_of_the_deployment(pool: PgPool) {
         assert_eq!(shown["headers"], json!({"x-tenant": "[masked]"}), "{role}");
         let person = server.person(role.as_str(), role).await;
         let call = format!("/console/integration?id={}&window=24h", own.integration);
-        let shown = Answer::of(person.request(Method::GET, &call)).await.ok(200);
+        let shown = person.open(&call).await.ok(200);
         assert_eq!(shown["integration"]["headers"], json!({"x-tenant": "[masked]"}), "{role}");
     }
 }

@@ -1,4 +1,4 @@
-use crate::support::{Answer, Server, an_app};
+use crate::support::{Answer, Server};
 use reqwest::Method;
 use serde_json::json;
 use sqlx::PgPool;
@@ -10,7 +10,7 @@ async fn a_session(server: &Server) -> String {
     let new = json!({"email": "ada@example.test", "role": "operator", "password": PASSWORD});
     server.operator().post("/users", new).await.ok(201);
     let client = access::Client { address: "203.0.113.7".parse().unwrap(), device: None };
-    let token = server.state.access.sign_in("ada@example.test", PASSWORD, client).await.unwrap();
+    let token = server.state.headgate.access().sign_in("ada@example.test", PASSWORD, client).await.unwrap();
     format!("headgate={}", token.expose())
 }
 
@@ -109,9 +109,7 @@ async fn a_request_uses_one_credential(pool: PgPool) {
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn a_client_that_hangs_up_cancels_nothing(pool: PgPool) {
-    let server = Server::start(pool.clone()).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (_server, client, app) = Server::with_app(pool.clone()).await;
     // A lock blocks the write until its client is gone.
     let mut lock = pool.begin().await.unwrap();
     sqlx::query("select id from headgate.apps for update").fetch_all(&mut *lock).await.unwrap();
@@ -132,15 +130,7 @@ async fn a_client_that_hangs_up_cancels_nothing(pool: PgPool) {
     assert!(call.await.unwrap_err().is_cancelled());
     lock.rollback().await.unwrap();
     // The write is done although nobody waits for its answer.
-    let renamed = tokio::time::timeout(std::time::Duration::from_secs(60), async {
-        loop {
-            let name = client.get(&format!("/apps/{app}")).await.ok(200)["name"].clone();
-            if name == "Renamed" {
-                break;
-            }
-        }
-    });
-    renamed.await.expect("the write is done");
+    client.until(&format!("/apps/{app}"), |app| app["name"] == "Renamed").await;
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]

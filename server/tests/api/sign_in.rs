@@ -1,17 +1,7 @@
-use crate::support::{Answer, Client, Server};
+use crate::support::{Answer, Server};
 use reqwest::Method;
 use serde_json::json;
 use sqlx::PgPool;
-
-async fn form(client: &Client, path: &str, body: &str) -> Answer {
-    let request = client.request(Method::POST, path);
-    let request = request.header("content-type", "application/x-www-form-urlencoded").body(body.to_owned());
-    Answer::of(request).await
-}
-
-async fn open(client: &Client, path: &str) -> Answer {
-    Answer::of(client.request(Method::GET, path)).await
-}
 
 /// The cookie of an answer, as it is sent back.
 fn cookie(answer: &Answer) -> String {
@@ -29,8 +19,7 @@ const CREDENTIALS: &str = "email=ada%40example.test&password=correct+horse";
 async fn forms_sign_in_and_out(pool: PgPool) {
     let server = Server::start(pool).await;
     an_operator(&server).await;
-    let signed_in =
-        form(&server.anonymous(), "/sign-in", &format!("{CREDENTIALS}&next=%2Fjobs%3Fq%3D1")).await;
+    let signed_in = server.anonymous().form("/sign-in", format!("{CREDENTIALS}&next=%2Fjobs%3Fq%3D1")).await;
     assert_eq!((signed_in.status, signed_in.header("location")), (303, "./jobs?q=1"));
     let set = signed_in.header("set-cookie");
     for part in ["HttpOnly", "SameSite=Lax", "Path=/"] {
@@ -40,7 +29,7 @@ async fn forms_sign_in_and_out(pool: PgPool) {
     let own = format!("http://{}", server.address);
     let session = server.anonymous().with("cookie", &cookie(&signed_in)).with("origin", &own);
     session.get("/users").await.ok(200);
-    let signed_out = form(&session, "/sign-out", "").await;
+    let signed_out = session.form("/sign-out", "").await;
     assert_eq!((signed_out.status, signed_out.header("location")), (303, "sign-in"));
     assert!(signed_out.header("set-cookie").contains("Max-Age=0"), "{}", signed_out.header("set-cookie"));
     session.get("/users").await.problem(401);
@@ -52,10 +41,10 @@ async fn signing_in_ends_the_previous_session(pool: PgPool) {
     an_operator(&server).await;
     let own = format!("http://{}", server.address);
     let by = |answer: &Answer| server.anonymous().with("cookie", &cookie(answer)).with("origin", &own);
-    let first = by(&form(&server.anonymous(), "/sign-in", CREDENTIALS).await);
-    form(&first, "/sign-in", "email=ada%40example.test&password=wrong").await;
+    let first = by(&server.anonymous().form("/sign-in", CREDENTIALS).await);
+    first.form("/sign-in", "email=ada%40example.test&password=wrong").await;
     first.get("/users").await.ok(200);
-    let second = by(&form(&first, "/sign-in", CREDENTIALS).await);
+    let second = by(&first.form("/sign-in", CREDENTIALS).await);
     first.get("/users").await.problem(401);
     second.get("/users").await.ok(200);
 }
@@ -65,7 +54,7 @@ async fn over_https_the_cookie_is_bound_to_the_host(pool: PgPool) {
     let server = Server::start(pool).await;
     an_operator(&server).await;
     let client = server.anonymous().with("x-forwarded-proto", "https");
-    let signed_in = form(&client, "/sign-in", CREDENTIALS).await;
+    let signed_in = client.form("/sign-in", CREDENTIALS).await;
     let set = signed_in.header("set-cookie");
     assert!(
         set.starts_with("__Host-headgate=") && set.contains("Secure") && !set.contains("Domain"),
@@ -79,12 +68,12 @@ async fn wrong_passwords_lead_back_to_the_form_and_are_limited(pool: PgPool) {
     an_operator(&server).await;
     let client = server.anonymous();
     for _ in 0..10 {
-        let refused = form(&client, "/sign-in", "email=ada%40example.test&password=wrong+horse").await;
+        let refused = client.form("/sign-in", "email=ada%40example.test&password=wrong+horse").await;
         assert_eq!(refused.status, 303);
         assert!(refused.header("location").starts_with("sign-in?error=credentials"));
         assert_eq!(refused.header("set-cookie"), "");
     }
-    let refused = form(&client, "/sign-in", CREDENTIALS).await;
+    let refused = client.form("/sign-in", CREDENTIALS).await;
     assert!(refused.header("location").contains("error=too-many"), "{}", refused.header("location"));
 }
 
@@ -93,7 +82,7 @@ async fn guessing_locks_out_neither_other_networks_nor_known_devices(pool: PgPoo
     let server = Server::start(pool).await;
     an_operator(&server).await;
     let from = |address: &str| server.anonymous().with("x-forwarded-for", address);
-    let signed_in = form(&from("203.0.113.9"), "/sign-in", CREDENTIALS).await;
+    let signed_in = from("203.0.113.9").form("/sign-in", CREDENTIALS).await;
     let mut cookies = signed_in.headers.get_all("set-cookie").iter().map(|cookie| cookie.to_str().unwrap());
     let device = cookies.find(|cookie| cookie.starts_with("headgate-device=")).unwrap();
     for part in ["HttpOnly", "SameSite=Strict", "Max-Age="] {
@@ -101,12 +90,12 @@ async fn guessing_locks_out_neither_other_networks_nor_known_devices(pool: PgPoo
     }
     let known = from("203.0.113.7").with("cookie", device.split(';').next().unwrap());
     for _ in 0..12 {
-        form(&from("203.0.113.7"), "/sign-in", "email=ada%40example.test&password=wrong+horse").await;
+        from("203.0.113.7").form("/sign-in", "email=ada%40example.test&password=wrong+horse").await;
     }
-    let refused = form(&from("203.0.113.8"), "/sign-in", CREDENTIALS).await;
+    let refused = from("203.0.113.8").form("/sign-in", CREDENTIALS).await;
     assert!(refused.header("location").contains("error=too-many"), "{}", refused.header("location"));
     for client in [from("198.51.100.1"), known] {
-        assert_eq!(form(&client, "/sign-in", CREDENTIALS).await.header("location"), "./");
+        assert_eq!(client.form("/sign-in", CREDENTIALS).await.header("location"), "./");
     }
 }
 
@@ -115,23 +104,23 @@ async fn other_sites_cannot_sign_anybody_in(pool: PgPool) {
     let server = Server::start(pool).await;
     an_operator(&server).await;
     let client = server.anonymous().with("origin", "https://evil.test");
-    form(&client, "/sign-in", CREDENTIALS).await.problem(403);
+    client.form("/sign-in", CREDENTIALS).await.problem(403);
     let signed_in =
-        form(&server.anonymous(), "/sign-in", &format!("{CREDENTIALS}&next=https%3A%2F%2Fevil.test")).await;
+        server.anonymous().form("/sign-in", format!("{CREDENTIALS}&next=https%3A%2F%2Fevil.test")).await;
     assert_eq!(signed_in.header("location"), "./");
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn the_link_signs_in_once_and_previews_do_not_use_it_up(pool: PgPool) {
     let server = Server::start(pool).await;
-    let token = server.state.access.one_time_link().await.unwrap().unwrap();
+    let token = server.state.headgate.access().one_time_link().await.unwrap().unwrap();
     let path = format!("/sign-in/link/{token}");
-    let preview = open(&server.anonymous().with("user-agent", "Slackbot-LinkExpanding 1.0"), &path).await;
+    let preview = server.anonymous().with("user-agent", "Slackbot-LinkExpanding 1.0").open(&path).await;
     assert_eq!((preview.status, preview.header("set-cookie")), (200, ""));
     assert!(preview.text.contains("<form method=\"post\">"));
     let head = Answer::of(server.anonymous().request(Method::HEAD, &path)).await;
     assert_eq!(head.header("set-cookie"), "");
-    let opened = open(&server.anonymous(), &path).await;
+    let opened = server.anonymous().open(&path).await;
     assert_eq!((opened.status, opened.header("location")), (303, "../.."));
     assert_eq!(
         (opened.header("cache-control"), opened.header("referrer-policy")),
@@ -139,17 +128,17 @@ async fn the_link_signs_in_once_and_previews_do_not_use_it_up(pool: PgPool) {
     );
     let session = server.anonymous().with("cookie", &cookie(&opened));
     session.get("/users").await.ok(200);
-    let again = open(&server.anonymous(), &path).await;
+    let again = server.anonymous().open(&path).await;
     assert_eq!(again.header("location"), "../../sign-in?error=link");
     // Somebody who is signed in stays signed in.
-    assert_eq!(open(&session, &path).await.header("location"), "../..");
+    assert_eq!(session.open(&path).await.header("location"), "../..");
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn the_form_of_the_link_signs_in_too(pool: PgPool) {
     let server = Server::start(pool).await;
-    let token = server.state.access.one_time_link().await.unwrap().unwrap();
-    let pressed = form(&server.anonymous(), &format!("/sign-in/link/{token}"), "").await;
+    let token = server.state.headgate.access().one_time_link().await.unwrap().unwrap();
+    let pressed = server.anonymous().form(&format!("/sign-in/link/{token}"), "").await;
     assert_eq!(pressed.status, 303);
     server.anonymous().with("cookie", &cookie(&pressed)).get("/apps").await.ok(200);
 }
@@ -158,9 +147,9 @@ async fn the_form_of_the_link_signs_in_too(pool: PgPool) {
 async fn invalid_requests_are_problems_here_too(pool: PgPool) {
     let server = Server::start(pool).await;
     let client = server.anonymous();
-    let refused = form(&client, "/sign-in", "email=ada%40example.test").await;
+    let refused = client.form("/sign-in", "email=ada%40example.test").await;
     assert!(refused.problem(422)["errors"][0]["detail"].as_str().unwrap().contains("password"));
     let json = client.request(Method::POST, "/sign-in").header("content-type", "application/json");
     Answer::of(json.body("{}")).await.problem(415);
-    open(&client, "/sign-in/link/%ff").await.problem(404);
+    client.open("/sign-in/link/%ff").await.problem(404);
 }

@@ -1,6 +1,6 @@
 use crate::support::{Receiver, Server, a_webhook, an_app, an_event};
 use model::{actor::Role, stats::IntegrationGauge};
-use serde_json::json;
+use serde_json::{Value, json};
 use sqlx::PgPool;
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
@@ -78,24 +78,13 @@ async fn the_chart_has_every_bucket_of_its_window(pool: PgPool) {
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn percentiles_exist_for_window_buckets_and_integrations(pool: PgPool) {
-    let server = Server::with_workers(pool).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (server, client, app) = Server::with_app_and_workers(pool).await;
     let receiver = Receiver::answering(400).await;
     let refused = a_webhook(&client, &app, &receiver.url()).await;
     client.post("/events", json!([an_event(&app, "1"), an_event(&app, "2")])).await.ok(202);
     server.recorded(2).await;
     let path = format!("/stats/throughput?integration_id={refused}");
-    let chart = tokio::time::timeout(std::time::Duration::from_secs(60), async {
-        loop {
-            let chart = client.get(&path).await.ok(200);
-            if chart["latency"]["count"] == 2 {
-                return chart;
-            }
-        }
-    })
-    .await
-    .expect("two attempts within seconds");
+    let chart = client.until(&path, |chart| chart["latency"]["count"] == 2).await;
     let latency = &chart["latency"];
     assert!(
         latency["p50_ms"].as_i64() >= Some(1) && latency["p50_ms"].as_i64() <= latency["p99_ms"].as_i64()
@@ -198,15 +187,7 @@ async fn activity_is_paged_and_limited_to_the_scope(pool: PgPool) {
     assert_eq!(items[1]["integration_id"], json!(integration));
     assert!(items[3]["message"].as_str().unwrap().contains(" paused by "), "{all}");
 
-    let mut paged = Vec::new();
-    let mut path = "/stats/activity?limit=3".to_owned();
-    loop {
-        let page = client.get(&path).await.ok(200);
-        paged.extend(page["items"].as_array().unwrap().clone());
-        let Some(cursor) = page["next_cursor"].as_str() else { break };
-        path = format!("/stats/activity?limit=3&cursor={cursor}");
-    }
-    assert_eq!(&paged, items);
+    assert_eq!(&client.pages("/stats/activity?limit=3").await.concat(), items);
     let portal = server.key(Role::Portal, Some(&foreign)).await;
     let theirs = portal.get("/stats/activity").await.ok(200);
     let theirs = theirs["items"].as_array().unwrap();
@@ -230,7 +211,7 @@ async fn answers_and_limit_use_are_reported_over_time_within_the_scope(pool: PgP
     let id = integration["id"].as_str().unwrap();
     client.post("/events", json!([an_event(&app, "1"), an_event(&app, "2")])).await.ok(202);
     server.recorded(2).await;
-    let sum = |list: &serde_json::Value, of: &str| -> i64 {
+    let sum = |list: &Value, of: &str| -> i64 {
         list.as_array().unwrap().iter().map(|step| step[of].as_i64().unwrap()).sum()
     };
 
@@ -246,22 +227,12 @@ async fn answers_and_limit_use_are_reported_over_time_within_the_scope(pool: PgP
     }
     // Answers are counted in memory and written once a second.
     let path = format!("/stats/integrations/{id}/answers");
-    let answers = tokio::time::timeout(std::time::Duration::from_secs(60), async {
-        loop {
-            let answers = client.get(&path).await.ok(200);
-            let statuses: Vec<_> = answers["buckets"]
-                .as_array()
-                .unwrap()
-                .iter()
-                .flat_map(|bucket| bucket["statuses"].as_array().unwrap().clone())
-                .collect();
-            if sum(&json!(statuses), "count") == 2 {
-                return statuses;
-            }
-            tokio::task::yield_now().await;
-        }
-    });
-    assert!(answers.await.unwrap().iter().all(|status| status["status"] == 400));
+    let statuses = |answers: &Value| -> Vec<Value> {
+        let buckets = answers["buckets"].as_array().unwrap().iter();
+        buckets.flat_map(|bucket| bucket["statuses"].as_array().unwrap().clone()).collect()
+    };
+    let answers = client.until(&path, |answers| sum(&json!(statuses(answers)), "count") == 2).await;
+    assert!(statuses(&answers).iter().all(|status| status["status"] == 400));
 
     let other_portal = server.key(Role::Portal, Some(&other)).await;
     other_portal.get(&path).await.problem(404);

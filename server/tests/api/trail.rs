@@ -165,9 +165,7 @@ async fn a_key_of_one_app_finds_nothing_of_another(pool: PgPool) {
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn pages_of_a_trail_have_no_gap_or_overlap(pool: PgPool) {
-    let server = Server::start(pool).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (_server, client, app) = Server::with_app(pool).await;
     let jobs: Vec<Value> = (0..7)
         .map(|n| json!({"app_id": app, "job_type": "export", "correlation_id": "c", "payload": n}))
         .collect();

@@ -1,13 +1,11 @@
-use crate::support::{Server, an_app};
+use crate::support::Server;
 use model::actor::Role;
 use serde_json::json;
 use sqlx::PgPool;
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn processes_are_listed_and_drained(pool: PgPool) {
-    let server = Server::with_workers(pool).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (server, client, app) = Server::with_app_and_workers(pool).await;
     // Once a result is recorded, the process is registered.
     let receiver = crate::support::Receiver::answering(200).await;
     crate::support::a_webhook(&client, &app, &receiver.url()).await;
@@ -22,9 +20,7 @@ async fn processes_are_listed_and_drained(pool: PgPool) {
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn rate_limits_are_listed_by_integration(pool: PgPool) {
-    let server = Server::start(pool).await;
-    let client = server.operator();
-    let app = an_app(&client, "Shop").await;
+    let (_server, client, app) = Server::with_app(pool).await;
     let body = json!({
         "app_id": app, "name": "ERP", "integration_type": "webhook", "endpoint_url": "http://127.0.0.1:9/",
         "rate_limit": {"requests": 7, "per_seconds": 3},

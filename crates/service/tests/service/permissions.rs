@@ -47,6 +47,7 @@ const USE_CASES: &[(&str, &[&str])] = &[
             "integrations",
             "levels",
             "limit_use",
+            "live_events",
             "live_object",
             "live_snapshots",
             "operation",

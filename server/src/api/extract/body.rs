@@ -1,7 +1,5 @@
-//! Reads a body into memory that is reserved for it, and then as a document. Large documents are parsed on a blocking thread, so that other
-//! requests do not wait.
+//! Reads a body into memory that is reserved for it.
 
-use super::json::parse_document;
 use crate::{
     api::problem::Problem,
     middleware::{
@@ -16,11 +14,8 @@ use axum::{
 use futures::StreamExt as _;
 use http_body_util::LengthLimitError;
 use model::json::MAX_REQUEST_BYTES;
-use serde_json::Value;
 use std::{error::Error, iter, sync::Arc};
 
-/// Documents from this size on are parsed on a blocking thread: a megabyte takes some ten milliseconds.
-const LARGE_BODY_BYTES: usize = 64_000;
 /// Memory that the maps made of a form take, for each byte of the form. No name or value is so small that it takes more.
 const FORM_BYTES_PER_BYTE: usize = 30;
 
@@ -60,33 +55,8 @@ pub async fn read_form(request: Request) -> Result<(Request, Bytes), Problem> {
     Ok((Request::from_parts(parts, Body::from(body.clone())), body))
 }
 
-/// Reads the body as a document and converts it with `read`.
-///
-/// # Errors
-/// As [`read_body`]; faults of the text with their pointers; those of `read`.
-pub async fn document<T: Send + 'static>(
-    request: Request,
-    read: impl FnOnce(Value) -> Result<T, Problem> + Send + 'static,
-) -> Result<T, Problem> {
-    let share = share(&request);
-    let body = read_body(request).await?;
-    let is_large = body.len() >= LARGE_BODY_BYTES;
-    let work = move || {
-        let value = parse_document(&body, &share)?;
-        drop(body);
-        read(value)
-    };
-    if !is_large {
-        return work();
-    }
-    tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| {
-        tracing::error!(%error, "reading a document failed");
-        Err(Problem::internal())
-    })
-}
-
 /// The request's share of the memory for all requests; in tests without the layer that sets it, a share of its own.
-fn share(request: &Request) -> Arc<Share> {
+pub(super) fn share(request: &Request) -> Arc<Share> {
     request.extensions().get().cloned().unwrap_or_else(|| Arc::new(RequestMemory::default().share()))
 }
 

@@ -1,26 +1,14 @@
-//! JSON bodies and their checks: size (413), type (415), syntax (400 with line and column), duplicate names, numbers that would change, NUL,
-//! depth, unknown fields and wrong types (422 with a JSON Pointer).
-//!
-//! A document becomes a `Value` first: that bounds recursion, and lets the NUL and depth checks name a place. Only then is it read as the type
-//! the handler wants.
+//! JSON bodies: their type (415), and what they are read as: unknown fields and wrong types are 422 with a JSON Pointer.
 
-use super::body::{document, read_body};
-use crate::{
-    api::problem::Problem,
-    json_text::{self, Unreadable, Why},
-    middleware::request_memory::Share,
-};
+use super::{body::read_body, document::document};
+use crate::api::problem::Problem;
 use axum::{
     extract::{FromRequest, Request},
     http::{HeaderMap, header},
 };
-use model::{
-    json::{check, escape},
-    problem::{Faults, FieldError},
-    text::sanitise,
-};
+use model::{json::escape, problem::Faults, text::sanitise};
 use serde::de::DeserializeOwned;
-use serde_json::{Value, error::Category};
+use serde_json::Value;
 use serde_path_to_error::{Path, Segment};
 
 /// A body that is required.
@@ -75,40 +63,6 @@ pub fn media_type(headers: &HeaderMap) -> Option<&str> {
     });
     let known = ["application/json", "application/cloudevents+json", "application/cloudevents-batch+json"];
     is_utf8.then(|| known.into_iter().find(|known| known.eq_ignore_ascii_case(media_type)))?
-}
-
-/// # Errors
-/// 400 with pointer, line and column when it is not JSON; 422 with a pointer for duplicate names, numbers, too many values, NUL and depth;
-/// 413 for a payload of more than 1 MB; 503 while other requests use the memory.
-pub(super) fn parse_document(body: &[u8], share: &Share) -> Result<Value, Problem> {
-    let has_room = |bytes| share.grow_to(body.len() + bytes);
-    let value = json_text::read_within(body, &has_room).map_err(|Unreadable { pointer, why }| {
-        let error = match why {
-            Why::Twice => return Problem::fault(pointer, "is given twice"),
-            Why::Number => return Problem::fault(pointer, Why::NUMBER),
-            Why::TooManyValues => return Problem::fault(pointer, Why::TOO_MANY_VALUES),
-            Why::TooLarge => {
-                let detail = Why::TOO_LARGE.to_owned();
-                return Problem::too_large(
-                    format!("{pointer} {detail}."),
-                    vec![FieldError { pointer, detail }],
-                );
-            }
-            Why::NoRoom => return Problem::no_room(),
-            Why::Json(error) => error,
-        };
-        if error.to_string().starts_with("recursion limit exceeded") {
-            return Problem::fault("", "is nested deeper than 64 levels");
-        }
-        let what = match error.classify() {
-            Category::Eof if body.is_empty() => return Problem::malformed("The body is empty."),
-            Category::Eof => format!("ends too soon, at line {} column {}", error.line(), error.column()),
-            _ => format!("is not JSON: {}", sanitise(&error.to_string(), 200)),
-        };
-        Problem::malformed_at(pointer, what)
-    })?;
-    check(&value).map_err(|fault| Problem::fault(fault.pointer, fault.detail))?;
-    Ok(value)
 }
 
 /// Reads a checked document as a type; faults are below `prefix`.
@@ -196,7 +150,6 @@ fn pointer(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::middleware::RequestMemory;
     use model::integration::NewIntegration;
     use serde_json::json;
 
@@ -236,33 +189,5 @@ mod tests {
             (faults.0[0].pointer.as_str(), faults.0[0].detail.as_str()),
             ("/3/integration_type", "is required")
         );
-    }
-
-    #[test]
-    fn invalid_json_is_refused_with_its_place() {
-        for (body, part) in [
-            (&b""[..], "empty"),
-            (b"{\"a\": ", "line 1 column 6"),
-            (b"{\n \"a\": tru}", "line 2"),
-            (b"\xff", "not JSON"),
-            (br#"{"a": "\ud800"}"#, "within /a."),
-        ] {
-            let problem = parse_document(body, &RequestMemory::default().share()).unwrap_err();
-            assert_eq!(problem.status(), 400);
-            assert!(problem.detail().contains(part), "{}", problem.detail());
-        }
-        for body in [
-            r#"{"a": 1e999}"#.to_owned(),
-            r#"{"a": 12345678901234567890123456789}"#.to_owned(),
-            r#"{"a": "x\u0000"}"#.to_owned(),
-            r#"{"a": 1, "a": 2}"#.to_owned(),
-            format!("{}{}", "[".repeat(65), "]".repeat(65)),
-            "[".repeat(9_999),
-        ] {
-            assert_eq!(
-                parse_document(body.as_bytes(), &RequestMemory::default().share()).unwrap_err().status(),
-                422
-            );
-        }
     }
 }

@@ -1,7 +1,7 @@
 //! Bodies that are one item or an array of up to 1,000 of them.
 
 use super::{
-    body::document,
+    document::document,
     json::{media_type, typed},
 };
 use crate::api::problem::Problem;

@@ -2,6 +2,7 @@
 
 mod actor;
 mod body;
+mod document;
 mod form;
 mod if_match;
 mod json;
@@ -11,7 +12,8 @@ mod query;
 mod trace;
 
 pub use actor::Can;
-pub use body::{document, read_body, read_form};
+pub use body::{read_body, read_form};
+pub use document::document;
 pub use form::Form;
 pub use if_match::IfMatch;
 pub use json::{Json, OptionalJson, media_type, typed};

@@ -1,22 +1,20 @@
 //! `headgate export`: dead letters, records or sent state to standard output, page by page.
 
 mod rows;
-mod write;
 
 use crate::{
-    cli::{DatabaseConcerns, Flags},
-    commands::app_name::app,
-    config::{DatabaseSettings, Secret, TelemetrySettings},
-    program::{Database, Mode, block_on, close, connect},
+    commands::flags::{DatabaseConcerns, Flags},
+    config::{DatabaseSettings, TelemetrySettings},
+    export_format::{ExportFormat, Writer},
+    program::{app, block_on, delivery_without_key, with_pool},
     telemetry,
 };
-use clap::{Args, ValueEnum};
-use delivery::{Delivery, DeliveryConfig, MasterKey, TargetGuard};
+use clap::Args;
+use delivery::DeliveryConfig;
 use model::{actor::Scope, id::IntegrationId};
-use queue::Waker;
-pub(crate) use rows::DEAD_LETTERS;
+use rows::{Selection, What};
+use sqlx::PgPool;
 use std::{io, path::PathBuf, process::ExitCode};
-pub(crate) use write::Writer;
 
 #[derive(Debug, Args)]
 pub struct Export {
@@ -38,31 +36,6 @@ pub struct Export {
     settings: Flags<DatabaseConcerns>,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum What {
-    /// Jobs that are not retried any more, with their failures
-    DeadLetters,
-    /// The catalog
-    Records,
-    /// What each integration last accepted
-    Sent,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ExportFormat {
-    /// One JSON object a line
-    Jsonl,
-    /// Comma-separated, the first line names the columns
-    Csv,
-}
-
-struct Selection {
-    what: What,
-    scope: Scope,
-    integration: Option<IntegrationId>,
-    record_type: Option<String>,
-}
-
 /// # Errors
 /// A bad setting, or an app or integration that does not exist.
 pub fn run(export: Export, config: Option<&PathBuf>) -> anyhow::Result<ExitCode> {
@@ -70,39 +43,28 @@ pub fn run(export: Export, config: Option<&PathBuf>) -> anyhow::Result<ExitCode>
     let sources = settings.sources(config)?;
     telemetry::start(&TelemetrySettings::read(&sources)?);
     let database = DatabaseSettings::read(&sources)?;
-    block_on(async move {
-        let database = Database::open(&database, Mode::Either).await?;
-        let selection = |scope| Selection { what, scope, integration, record_type };
-        let result = write_all(&database.url, format, app.as_deref(), selection).await;
-        database.close().await;
-        match result {
-            // `headgate export … | head` has read all it needs.
-            Err(error) if is_closed_pipe(&error) => Ok(ExitCode::SUCCESS),
-            result => result.map(|()| ExitCode::SUCCESS),
-        }
-    })
+    let selection = |scope| Selection { what, scope, integration, record_type };
+    let work = async |pool: &PgPool| write_all(pool, format, app.as_deref(), selection).await;
+    match block_on(with_pool(&database, "headgate export", 2, work)) {
+        // `headgate export … | head` has read all it needs.
+        Err(error) if is_closed_pipe(&error) => Ok(ExitCode::SUCCESS),
+        result => result.map(|()| ExitCode::SUCCESS),
+    }
 }
 
 async fn write_all(
-    url: &Secret,
+    pool: &PgPool,
     format: ExportFormat,
     app_name: Option<&str>,
     selection: impl FnOnce(Scope) -> Selection,
 ) -> anyhow::Result<()> {
-    let pool = connect(url, "headgate export", 2).await?;
-    // An export decrypts no secret and sends nothing, so any key will do.
-    let guard = TargetGuard::new(Vec::new(), false);
-    let waker = Waker::new(pool.clone());
-    let delivery =
-        Delivery::new(pool.clone(), MasterKey::generate(), guard, DeliveryConfig::default(), waker)?;
+    let delivery = delivery_without_key(pool, DeliveryConfig::default())?;
     let scope = match app_name {
         Some(name) => Scope::App(app(&delivery, name).await?.id),
         None => Scope::AllApps,
     };
     let mut writer = Writer::new(io::BufWriter::new(io::stdout()), format);
-    let result = rows::write(&delivery, &selection(scope), &mut writer).await;
-    close(&pool).await;
-    result?;
+    rows::write(&delivery, &selection(scope), &mut writer).await?;
     writer.finish()?;
     Ok(())
 }

@@ -1,37 +1,42 @@
 //! Reads the rows page by page, from the same lists as the API's.
 
-use super::{Selection, What, write::Writer};
+use crate::export_format::{DEAD_LETTERS, Writer};
+use clap::ValueEnum;
 use delivery::{Delivery, RecordFilter, RecordPageRequest};
 use model::{
+    actor::Scope,
     filter::JobFilter,
     id::{AppId, IntegrationId},
     integration::Integration,
     integration_query::IntegrationFilter,
-    page::{MAX_LIMIT, PageRequest},
+    page::{MAX_LIMIT, Page, PageRequest},
     record::{SentFilter, SentRecord},
 };
 use serde::Serialize;
+use service::Pages;
 use std::io::Write;
 
-pub(crate) const DEAD_LETTERS: [&str; 13] = [
-    "id",
-    "job_id",
-    "app_id",
-    "integration_id",
-    "job_type",
-    "record_type",
-    "record_id",
-    "correlation_id",
-    "error_kind",
-    "error_message",
-    "failed_at",
-    "attempts",
-    "payload",
-];
 const RECORDS: [&str; 7] =
     ["app_id", "record_type", "record_id", "version", "updated_at", "created_at", "attributes"];
 const SENT: [&str; 7] =
     ["app_id", "integration_id", "record_type", "record_id", "version", "sent_at", "attributes"];
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(super) enum What {
+    /// Jobs that are not retried any more, with their failures
+    DeadLetters,
+    /// The catalog
+    Records,
+    /// What each integration last accepted
+    Sent,
+}
+
+pub(super) struct Selection {
+    pub(super) what: What,
+    pub(super) scope: Scope,
+    pub(super) integration: Option<IntegrationId>,
+    pub(super) record_type: Option<String>,
+}
 
 /// Sent state with its integration, because one export has the rows of several.
 #[derive(Serialize)]
@@ -65,18 +70,13 @@ async fn dead_letters(
         record_type: selection.record_type.clone(),
         ..JobFilter::default()
     };
-    let mut page = PageRequest { limit: MAX_LIMIT, after: None };
-    loop {
-        let found =
-            insight::store::dead_letters::list(&delivery.pool, selection.scope, &filter, page).await?;
-        for dead_letter in &found.items {
-            out.row(dead_letter, &DEAD_LETTERS)?;
-        }
-        if found.next_cursor.is_none() {
-            return Ok(());
-        }
-        page = PageRequest::parse(Some(MAX_LIMIT), found.next_cursor.as_deref())?;
-    }
+    for_each(
+        async |page: &PageRequest| {
+            insight::store::dead_letters::list(&delivery.pool, selection.scope, &filter, *page).await
+        },
+        async |letter| out.row(letter, &DEAD_LETTERS),
+    )
+    .await
 }
 
 async fn records(
@@ -108,17 +108,11 @@ async fn records_of(
     filter: &RecordFilter,
     out: &mut Writer<impl Write>,
 ) -> anyhow::Result<()> {
-    let mut page = RecordPageRequest { limit: MAX_LIMIT, after: None };
-    loop {
-        let found = delivery.records(selection.scope, filter, &page).await?;
-        for record in &found.items {
-            out.row(record, &RECORDS)?;
-        }
-        if found.next_cursor.is_none() {
-            return Ok(());
-        }
-        page = RecordPageRequest::parse(Some(MAX_LIMIT), found.next_cursor.as_deref())?;
-    }
+    for_each(
+        async |page: &RecordPageRequest| delivery.records(selection.scope, filter, page).await,
+        async |record| out.row(record, &RECORDS),
+    )
+    .await
 }
 
 async fn sent(
@@ -132,36 +126,42 @@ async fn sent(
         return sent_to(delivery, selection, &integration, out).await;
     }
     let filter = IntegrationFilter { app_id: selection.scope.app_id(), state: None };
-    let mut page = PageRequest { limit: MAX_LIMIT, after: None };
-    loop {
-        let found = delivery.integrations(selection.scope, filter, page).await?;
-        for integration in &found.items {
-            sent_to(delivery, selection, integration, out).await?;
-        }
-        if found.next_cursor.is_none() {
-            return Ok(());
-        }
-        page = PageRequest::parse(Some(MAX_LIMIT), found.next_cursor.as_deref())?;
-    }
+    for_each(
+        async |page: &PageRequest| delivery.integrations(selection.scope, filter, *page).await,
+        async |integration| sent_to(delivery, selection, integration, out).await,
+    )
+    .await
 }
 
 async fn sent_to(
     delivery: &Delivery,
     selection: &Selection,
-    integration: &Integration,
+    &Integration { id, app_id, .. }: &Integration,
     out: &mut Writer<impl Write>,
 ) -> anyhow::Result<()> {
     let filter = SentFilter { record_type: selection.record_type.clone(), record_id: None };
-    let mut page = RecordPageRequest { limit: MAX_LIMIT, after: None };
+    for_each(
+        async |page: &RecordPageRequest| delivery.sent(selection.scope, id, &filter, page).await,
+        async |sent| out.row(&Sent { app_id, integration_id: id, sent }, &SENT),
+    )
+    .await
+}
+
+/// Does something with each item of a list that is read page by page.
+async fn for_each<T, P: Pages, E>(
+    read: impl AsyncFn(&P) -> Result<Page<T>, E>,
+    mut act: impl AsyncFnMut(&T) -> anyhow::Result<()>,
+) -> anyhow::Result<()>
+where
+    anyhow::Error: From<E>,
+{
+    let mut page = P::parse(Some(MAX_LIMIT), None)?;
     loop {
-        let found = delivery.sent(selection.scope, integration.id, &filter, &page).await?;
-        for sent in &found.items {
-            let row = Sent { app_id: integration.app_id, integration_id: integration.id, sent };
-            out.row(&row, &SENT)?;
+        let found = read(&page).await?;
+        for item in &found.items {
+            act(item).await?;
         }
-        if found.next_cursor.is_none() {
-            return Ok(());
-        }
-        page = RecordPageRequest::parse(Some(MAX_LIMIT), found.next_cursor.as_deref())?;
+        let Some(cursor) = found.next_cursor else { return Ok(()) };
+        page = P::parse(Some(MAX_LIMIT), Some(&cursor))?;
     }
 }

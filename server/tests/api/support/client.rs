@@ -3,6 +3,7 @@ use reqwest::{
     header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue},
 };
 use serde_json::Value;
+use std::time::Duration;
 
 /// Calls the API with a credential and headers of its own.
 #[derive(Clone)]
@@ -40,6 +41,32 @@ impl Client {
         self.call(Method::GET, path, None).await
     }
 
+    /// Reads a path until its answer is as wanted.
+    pub(crate) async fn until(&self, path: &str, is_wanted: impl Fn(&Value) -> bool) -> Value {
+        let wanted = async {
+            loop {
+                let answer = self.get(path).await.ok(200);
+                if is_wanted(&answer) {
+                    return answer;
+                }
+                tokio::task::yield_now().await;
+            }
+        };
+        let waited = tokio::time::timeout(Duration::from_secs(60), wanted).await;
+        waited.unwrap_or_else(|_| panic!("{path} was not as wanted in time"))
+    }
+
+    /// The items of each page of a list. The path has parameters.
+    pub(crate) async fn pages(&self, path: &str) -> Vec<Vec<Value>> {
+        let (mut pages, mut cursor) = (Vec::new(), String::new());
+        loop {
+            let page = self.get(&format!("{path}{cursor}")).await.ok(200);
+            pages.push(page["items"].as_array().unwrap().clone());
+            let Some(next) = page["next_cursor"].as_str() else { return pages };
+            cursor = format!("&cursor={next}");
+        }
+    }
+
     pub(crate) async fn post(&self, path: &str, body: Value) -> Answer {
         self.call(Method::POST, path, Some(body)).await
     }
@@ -69,6 +96,17 @@ impl Client {
             request = request.header(CONTENT_TYPE, content_type);
         }
         Answer::of(request).await
+    }
+
+    /// GET of a page; `path` is below the root.
+    pub(crate) async fn open(&self, path: &str) -> Answer {
+        Answer::of(self.request(Method::GET, path)).await
+    }
+
+    /// POST of a form; `path` is below the root.
+    pub(crate) async fn form(&self, path: &str, fields: impl Into<reqwest::Body>) -> Answer {
+        let request = self.request(Method::POST, path).body(fields);
+        Answer::of(request.header(CONTENT_TYPE, "application/x-www-form-urlencoded")).await
     }
 
     pub(crate) async fn call(&self, method: Method, path: &str, body: Option<Value>) -> Answer {

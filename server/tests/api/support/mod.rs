@@ -7,7 +7,7 @@ mod receiver;
 mod server;
 mod statements;
 
-pub(crate) use builders::{a_job, a_webhook, an_app, an_event, an_external};
+pub(crate) use builders::{a_job, a_webhook, a_worker, an_app, an_event, an_external, claim};
 pub(crate) use client::{Answer, Client};
 pub(crate) use lossy::Lossy;
 pub(crate) use receiver::Receiver;

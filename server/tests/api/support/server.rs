@@ -1,4 +1,4 @@
-use super::{Answer, Client};
+use super::{Client, an_app};
 use access::{Access, AdminKey};
 use chrono::{DateTime, Utc};
 use delivery::{Delivery, DeliveryConfig, MasterKey, TargetGuard};
@@ -9,7 +9,6 @@ use queue::{
     maintenance::Maintenance,
     worker::{Engine, EngineHandle, Handlers},
 };
-use reqwest::Method;
 use serde_json::json;
 use server::{
     connections::{self, ConnectionLimits},
@@ -38,6 +37,22 @@ impl Server {
     /// Without workers, so that jobs wait.
     pub(crate) async fn start(pool: PgPool) -> Self {
         Self::start_with(pool, None, false, "").await
+    }
+
+    /// The same, with an operator's client and the id of a new app.
+    pub(crate) async fn with_app(pool: PgPool) -> (Self, Client, String) {
+        Self::start(pool).await.and_app().await
+    }
+
+    /// With workers, an operator's client and the id of a new app.
+    pub(crate) async fn with_app_and_workers(pool: PgPool) -> (Self, Client, String) {
+        Self::with_workers(pool).await.and_app().await
+    }
+
+    async fn and_app(self) -> (Self, Client, String) {
+        let client = self.operator();
+        let app = an_app(&client, "Shop").await;
+        (self, client, app)
     }
 
     /// Without workers, with lists from a replica.
@@ -101,17 +116,15 @@ impl Server {
         let retentions = engine_config.retentions;
         let maintenance = Maintenance::start(pool.clone(), engine_config, services, stop.clone());
         let live = LiveHub::start(pool.clone(), stop.clone());
-        let access = Access::new(pool.clone(), AdminKey::new(ADMIN_KEY));
         let lists = replica.clone().unwrap_or_else(|| pool.clone());
         let state = AppState::new(Parts {
             headgate: Headgate::new(service::Parts {
                 delivery,
-                access: access.clone(),
+                access: Access::new(pool.clone(), AdminKey::new(ADMIN_KEY)),
                 lists: lists.clone(),
                 live: live.clone(),
                 retentions,
             }),
-            access,
             pools: Pools { engine: pool.clone(), api: pool.clone(), console: lists, health: pool },
             replica: replica.map(|replica| Replica::watch(replica, live.clone(), stop.clone())),
             live,
@@ -146,7 +159,8 @@ impl Server {
             app_id: app.map(|id| id.parse::<AppId>().unwrap()),
             expires_in_seconds: None,
         };
-        let made = access::api_keys::create(&self.state.access, &Access::system(), &new).await.unwrap();
+        let made =
+            access::api_keys::create(self.state.headgate.access(), &Access::system(), &new).await.unwrap();
         self.anonymous().with_key(&made.key)
     }
 
@@ -155,10 +169,8 @@ impl Server {
         let (email, password) = (format!("{name}@example.test"), "correct horse battery staple");
         let new = json!({"email": email, "name": name, "role": role, "password": password});
         self.operator().post("/users", new).await.ok(201);
-        let request = self.anonymous().request(Method::POST, "/sign-in");
-        let request = request.header("content-type", "application/x-www-form-urlencoded");
         let form = format!("email={name}%40example.test&password=correct+horse+battery+staple");
-        let answer = Answer::of(request.body(form)).await;
+        let answer = self.anonymous().form("/sign-in", form).await;
         let cookie = answer.header("set-cookie").split(';').next().unwrap();
         self.anonymous().with("cookie", cookie).with("origin", &format!("http://{}", self.address))
     }

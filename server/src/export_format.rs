@@ -1,9 +1,34 @@
-//! Rows as JSON Lines or CSV.
+//! Rows of an export, as JSON Lines or CSV.
 
-use super::ExportFormat;
+use clap::ValueEnum;
 use serde::Serialize;
 use serde_json::Value;
 use std::io::{self, Write};
+
+/// The columns of dead letters.
+pub(crate) const DEAD_LETTERS: [&str; 13] = [
+    "id",
+    "job_id",
+    "app_id",
+    "integration_id",
+    "job_type",
+    "record_type",
+    "record_id",
+    "correlation_id",
+    "error_kind",
+    "error_message",
+    "failed_at",
+    "attempts",
+    "payload",
+];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportFormat {
+    /// One JSON object a line
+    Jsonl,
+    /// Comma-separated, the first line names the columns
+    Csv,
+}
 
 pub(crate) enum Writer<W: Write> {
     Jsonl(W),
