@@ -2,7 +2,7 @@
 
 use crate::{
     id::{ApiKeyId, AppId, UserId},
-    integration::UnknownName,
+    unknown_name::UnknownName,
 };
 use serde::{Deserialize, Serialize};
 

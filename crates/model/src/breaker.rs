@@ -2,8 +2,8 @@
 
 use crate::{
     id::{AppId, BreakerFlipId, IntegrationId},
-    integration::UnknownName,
     problem::Faults,
+    unknown_name::UnknownName,
 };
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};

@@ -7,6 +7,7 @@ use crate::{
         cause::{self, CauseWords},
         verdict::ErrorKind,
     },
+    unknown_name::UnknownName,
 };
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
@@ -82,7 +83,7 @@ impl<'de> Deserialize<'de> for CauseId {
     strum::IntoStaticStr,
     strum::VariantArray,
 )]
-#[strum(serialize_all = "snake_case", parse_err_ty = crate::integration::UnknownName, parse_err_fn = crate::integration::UnknownName::of)]
+#[strum(serialize_all = "snake_case", parse_err_ty = UnknownName, parse_err_fn = UnknownName::of)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum FailureState {

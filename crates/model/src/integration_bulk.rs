@@ -5,6 +5,7 @@ use crate::{
     integration::{IntegrationState, IntegrationType},
     problem::Faults,
     rate_limit::RateLimits,
+    unknown_name::UnknownName,
 };
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +16,7 @@ pub const MAX_INTEGRATIONS: usize = 1_000;
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, strum::EnumString, strum::IntoStaticStr,
 )]
-#[strum(serialize_all = "snake_case", parse_err_ty = crate::integration::UnknownName, parse_err_fn = crate::integration::UnknownName::of)]
+#[strum(serialize_all = "snake_case", parse_err_ty = UnknownName, parse_err_fn = UnknownName::of)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum IntegrationBulkAction {

@@ -2,14 +2,16 @@
 
 use crate::{
     attempt::Attempt,
+    event::EventType,
     id::{AppId, BatchId, IntegrationId, JobId},
-    integration::KEY,
-    integration::{IntegrationType, UnknownName, is_key},
-    json, limits, moment,
+    integration::IntegrationType,
+    json,
+    key::{KEY, is_key},
+    limits, moment,
     problem::Faults,
-    record::EventType,
     rules::verdict::ErrorKind,
     trace::TraceContext,
+    unknown_name::UnknownName,
 };
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,6 @@
 //! Use of rate limits over time.
 
-use crate::id::IntegrationId;
+use crate::{id::IntegrationId, unknown_name::UnknownName};
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
@@ -50,13 +50,9 @@ impl LimitWindow {
 }
 
 impl std::str::FromStr for LimitWindow {
-    type Err = crate::integration::UnknownName;
+    type Err = UnknownName;
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Self::ALL
-            .iter()
-            .copied()
-            .find(|window| window.as_str() == text)
-            .ok_or(crate::integration::UnknownName)
+        Self::ALL.iter().copied().find(|window| window.as_str() == text).ok_or(UnknownName)
     }
 }
 

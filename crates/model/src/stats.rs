@@ -9,6 +9,7 @@ use crate::{
     integration::{IntegrationState, IntegrationType},
     rate_limit::RateLimitUse,
     sync_status::LastError,
+    unknown_name::UnknownName,
     worker::Worker,
 };
 use chrono::{DateTime, Utc};
@@ -291,9 +292,9 @@ impl Window {
 }
 
 impl std::str::FromStr for Window {
-    type Err = crate::integration::UnknownName;
+    type Err = UnknownName;
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Self::ALL.iter().copied().find(|w| w.as_str() == text).ok_or(crate::integration::UnknownName)
+        Self::ALL.iter().copied().find(|w| w.as_str() == text).ok_or(UnknownName)
     }
 }
 

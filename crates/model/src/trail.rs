@@ -4,10 +4,10 @@ use crate::{
     app::App,
     dead_letter::DeadLetter,
     id::{AppId, IntegrationId},
-    integration::UnknownName,
     job::Job,
     record::RecordWithSync,
     stats::{IntegrationGauge, Snapshot},
+    unknown_name::UnknownName,
 };
 use serde::{Deserialize, Serialize};
 

@@ -12,8 +12,8 @@ use axum::{
 };
 use model::{
     actor::Actor,
+    event::{Accepted, Event},
     one_or_many::OneOrMany,
-    record::{Accepted, Event},
 };
 use service::Headgate;
 use utoipa_axum::{router::OpenApiRouter, routes};

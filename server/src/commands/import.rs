@@ -17,8 +17,8 @@ use clap::{Args, Subcommand};
 use delivery::{Delivery, DeliveryConfig, DeliveryError, MasterKey, TargetGuard};
 use model::{
     actor::Scope,
+    event::{Accepted, Event},
     id::AppId,
-    record::{Accepted, Event},
 };
 use queue::Waker;
 use std::{
@@ -87,8 +87,8 @@ pub fn run(what: Import, config: Option<&PathBuf>) -> anyhow::Result<ExitCode> {
     let format = format.or_else(|| file.as_deref().and_then(Format::of));
     let format =
         format.context("--format is needed: jsonl, csv or deb822 (the file's name does not tell)")?;
-    if !model::record::is_record_key(&record_type) {
-        return Err(anyhow!("--record-type {}", model::record::RECORD_KEY));
+    if !model::key::is_record_key(&record_type) {
+        return Err(anyhow!("--record-type {}", model::key::RECORD_KEY));
     }
     let id_field = id_field.unwrap_or_else(|| format.usual_id_field().to_owned());
     // The file is opened first, so that a wrong name is reported before a database is started.

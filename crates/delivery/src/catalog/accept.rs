@@ -3,8 +3,8 @@
 use futures::{StreamExt as _, future::BoxFuture, stream};
 use model::{
     actor::Scope,
+    event::{Accepted, Event},
     problem::Faults,
-    record::{Accepted, Event},
 };
 use queue::{QueueError, pool, store::jobs::BEGIN};
 use tokio::sync::oneshot;

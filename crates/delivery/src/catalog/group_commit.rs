@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use model::record::Accepted;
+use model::event::Accepted;
 use queue::QueueError;
 use tokio::sync::{Semaphore, SemaphorePermit, oneshot};
 

@@ -7,11 +7,12 @@ use std::{
 
 use chrono::{DateTime, Utc};
 use model::{
+    attributes::Attributes,
+    event::{Accepted, Event},
     id::AppId,
     job::EnqueueOutcome,
     json::{MAX_RECORD_BYTES, count_bytes},
     problem::Faults,
-    record::{Accepted, Attributes, Event},
 };
 use queue::{QueueError, store::jobs::JobSpec};
 use sqlx::PgConnection;

@@ -1,5 +1,6 @@
 //! What an external system's answer means for a job.
 
+use crate::unknown_name::UnknownName;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -18,7 +19,7 @@ use std::time::Duration;
     strum::IntoStaticStr,
     strum::VariantArray,
 )]
-#[strum(serialize_all = "snake_case", parse_err_ty = crate::integration::UnknownName, parse_err_fn = crate::integration::UnknownName::of)]
+#[strum(serialize_all = "snake_case", parse_err_ty = UnknownName, parse_err_fn = UnknownName::of)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum ErrorKind {

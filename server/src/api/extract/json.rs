@@ -197,7 +197,7 @@ fn pointer(path: &Path) -> String {
 mod tests {
     use super::*;
     use crate::middleware::RequestMemory;
-    use model::integration::NewIntegration;
+    use model::integration_settings::NewIntegration;
     use serde_json::json;
 
     #[test]

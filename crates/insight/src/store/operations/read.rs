@@ -49,7 +49,7 @@ impl TryFrom<Row> for Operation {
 
     fn try_from(row: Row) -> Result<Self, QueueError> {
         // CHECKs of the table allow known names only.
-        let unknown = |error: model::integration::UnknownName| sqlx::Error::Decode(Box::new(error));
+        let unknown = |error: model::unknown_name::UnknownName| sqlx::Error::Decode(Box::new(error));
         let action = row.action.parse().map_err(unknown)?;
         let state = row.state.parse().map_err(unknown)?;
         let mut skipped_reasons: Vec<Skipped> = row

@@ -155,7 +155,7 @@ async fn plan(pool: &PgPool, runner: Runner, id: OperationId) -> Result<Option<P
     else {
         return Ok(None);
     };
-    let unknown = |error: model::integration::UnknownName| sqlx::Error::Decode(Box::new(error));
+    let unknown = |error: model::unknown_name::UnknownName| sqlx::Error::Decode(Box::new(error));
     let undoes = match row.undoes.zip(row.undone_action) {
         Some((id, action)) => Some(Undone { id, action: action.parse().map_err(unknown)? }),
         None => None,

@@ -117,7 +117,7 @@ impl Selection {
         for (integration_id, status, count, upper_id) in rows {
             let status: JobStatus = status
                 .parse()
-                .map_err(|error| sqlx::Error::Decode(Box::<model::integration::UnknownName>::new(error)))?;
+                .map_err(|error| sqlx::Error::Decode(Box::<model::unknown_name::UnknownName>::new(error)))?;
             found.matched += count;
             found.upper_id = found.upper_id.max(Some(upper_id));
             found.parts.push(DryRunPart { integration_id, status, count });

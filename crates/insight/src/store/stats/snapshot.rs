@@ -277,6 +277,6 @@ async fn read(connection: &mut PgConnection, only: Option<IntegrationId>) -> Res
 }
 
 /// A CHECK of the table allows known names only: an unknown one was written by a newer version.
-fn unknown_name(error: model::integration::UnknownName) -> QueueError {
+fn unknown_name(error: model::unknown_name::UnknownName) -> QueueError {
     QueueError::Database(sqlx::Error::Decode(error.into()))
 }
