@@ -1,14 +1,15 @@
 //! Reads the rows page by page, from the same lists as the API's.
 
 use super::{Selection, What, write::Writer};
-use delivery::{Delivery, RecordFilter, RecordPageRequest};
+use delivery::Delivery;
 use model::{
     filter::JobFilter,
     id::{AppId, IntegrationId},
     integration::Integration,
     integration_query::IntegrationFilter,
     page::{MAX_LIMIT, PageRequest},
-    record::{SentFilter, SentRecord},
+    record::{RecordFilter, SentFilter, SentRecord},
+    record_page::RecordPageRequest,
 };
 use serde::Serialize;
 use std::io::Write;

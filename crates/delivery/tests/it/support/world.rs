@@ -17,6 +17,7 @@ use model::{
     job::Job,
     page::PageRequest,
     record::{SentFilter, SentRecord},
+    record_page::RecordPageRequest,
     retention::Retentions,
     rules::backoff::{Backoff, RetrySchedule},
     sync_status::SyncStatus,
@@ -193,7 +194,7 @@ impl World {
     }
 
     pub(crate) async fn sent(&self, integration: IntegrationId) -> Vec<SentRecord> {
-        let page = delivery::RecordPageRequest { limit: 500, after: None };
+        let page = RecordPageRequest { limit: 500, after: None };
         self.delivery.sent(self.scope, integration, &SentFilter::default(), &page).await.unwrap().items
     }
 
