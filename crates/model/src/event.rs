@@ -12,9 +12,10 @@ use crate::{
 };
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
+use strum::VariantArray;
 
 /// What happened to a record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, strum::VariantArray)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, VariantArray)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum EventType {
     /// It is new; if it exists already, attributes are merged.
@@ -45,7 +46,7 @@ pub enum EventType {
 
 impl EventType {
     /// All.
-    pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// As it is written on the wire; also the `job_type` of its job.
     #[must_use]

@@ -10,20 +10,11 @@ use crate::{
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use strum::{EnumString, IntoStaticStr, VariantArray};
 
 /// Protocol of an integration.
 #[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    Hash,
-    Serialize,
-    Deserialize,
-    strum::EnumString,
-    strum::IntoStaticStr,
-    strum::VariantArray,
+    Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, EnumString, IntoStaticStr, VariantArray,
 )]
 #[strum(serialize_all = "snake_case", parse_err_ty = UnknownName, parse_err_fn = UnknownName::of)]
 #[serde(rename_all = "snake_case")]
@@ -41,7 +32,7 @@ pub enum IntegrationType {
 
 impl IntegrationType {
     /// All, in the order a form offers them.
-    pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// As it is written on the wire and in the database.
     #[must_use]
@@ -58,17 +49,7 @@ impl IntegrationType {
 
 /// Whether an integration's jobs run.
 #[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    Hash,
-    Serialize,
-    Deserialize,
-    strum::EnumString,
-    strum::IntoStaticStr,
-    strum::VariantArray,
+    Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, EnumString, IntoStaticStr, VariantArray,
 )]
 #[strum(serialize_all = "snake_case", parse_err_ty = UnknownName, parse_err_fn = UnknownName::of)]
 #[serde(rename_all = "snake_case")]
@@ -84,7 +65,7 @@ pub enum IntegrationState {
 
 impl IntegrationState {
     /// All.
-    pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// As it is written on the wire and in the database.
     #[must_use]

@@ -14,6 +14,7 @@ use crate::{
 };
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
+use strum::VariantArray;
 
 /// All live numbers of the deployment: sent by `/live` every second, and part of each page's first rendering.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -223,7 +224,7 @@ pub struct IntegrationGauge {
 }
 
 /// The period of a chart.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, strum::VariantArray)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, VariantArray)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum Window {
     /// 15 minutes in steps of 10 seconds.
@@ -246,7 +247,7 @@ pub enum Window {
 
 impl Window {
     /// All, in the order a form offers them.
-    pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// As it is written in URLs.
     #[must_use]

@@ -4,20 +4,11 @@ use crate::unknown_name::UnknownName;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
+use strum::{EnumString, IntoStaticStr, VariantArray};
 
 /// Why a job failed.
 #[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    Hash,
-    Serialize,
-    Deserialize,
-    strum::EnumString,
-    strum::IntoStaticStr,
-    strum::VariantArray,
+    Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, EnumString, IntoStaticStr, VariantArray,
 )]
 #[strum(serialize_all = "snake_case", parse_err_ty = UnknownName, parse_err_fn = UnknownName::of)]
 #[serde(rename_all = "snake_case")]
@@ -39,7 +30,7 @@ pub enum ErrorKind {
 
 impl ErrorKind {
     /// All.
-    pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// As it is written on the wire and in the database.
     #[must_use]
