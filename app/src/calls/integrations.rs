@@ -107,7 +107,7 @@ pub async fn edit_limits(
             page_url::PageUrl,
         },
     };
-    use model::{etag::IfMatch, integration::IntegrationChanges};
+    use model::{etag::IfMatch, integration_settings::IntegrationChanges};
     use service::permission;
     let changes = limits_draft::changes(&limits);
     // The page shows each fault at its field, with what was typed.

@@ -4,7 +4,8 @@
 use super::{drawn, page_url::PageUrl};
 use crate::{components::Flash, forms::LimitsForm};
 use model::{
-    integration::{Debounce, Integration, IntegrationChanges},
+    integration::{Debounce, Integration},
+    integration_settings::IntegrationChanges,
     patch::Change,
     problem::Faults,
     rate_limit::{RateLimit, RateLimits},

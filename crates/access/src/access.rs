@@ -1,6 +1,7 @@
 use crate::{
-    api_keys, credential_watch::CredentialWatches, error::AccessError, passwords::Hasher, token::AdminKey,
-    users,
+    credential_watch::{CredentialWatch, CredentialWatches},
+    passwords::Hasher,
+    token::AdminKey,
 };
 use model::actor::{Actor, ActorKind, Role};
 use sqlx::PgPool;
@@ -27,25 +28,20 @@ impl Access {
         Self { pool, ..self }
     }
 
-    /// The actor of the key in an `Authorization: Bearer` header. The admin key works without the database.
-    pub async fn actor_of_key(&self, key: &str) -> Result<Option<Actor>, AccessError> {
-        if self.admin_key.as_ref().is_some_and(|admin| admin.is(key)) {
-            return Ok(Some(Actor {
-                kind: ActorKind::AdminKey,
-                name: "HEADGATE_ADMIN_API_KEY".to_owned(),
-                role: Role::Operator,
-                app_id: None,
-            }));
-        }
-        api_keys::actor_of(self, key).await
+    /// The actor of the admin key, if this is it.
+    pub(crate) fn actor_of_admin_key(&self, key: &str) -> Option<Actor> {
+        self.admin_key.as_ref().filter(|admin| admin.is(key)).map(|_| Actor {
+            kind: ActorKind::AdminKey,
+            name: "HEADGATE_ADMIN_API_KEY".to_owned(),
+            role: Role::Operator,
+            app_id: None,
+        })
     }
 
-    /// See [`users::first_operator`].
-    ///
-    /// # Errors
-    /// Faults of address or password.
-    pub async fn first_operator(&self, email: &str, password: String) -> Result<(), AccessError> {
-        users::first_operator(self, email, password).await
+    /// Watches the actor's credential from now on. `session` is the token of a user's session.
+    #[must_use]
+    pub fn watch_credential(&self, actor: &Actor, session: Option<&str>) -> CredentialWatch {
+        self.watches.watch(&self.pool, actor, session)
     }
 
     /// The program itself: at startup, in the demo, on the command line.
@@ -62,9 +58,5 @@ impl Access {
 
     pub(crate) fn hasher(&self) -> &Hasher {
         &self.hasher
-    }
-
-    pub(crate) fn watches(&self) -> &CredentialWatches {
-        &self.watches
     }
 }

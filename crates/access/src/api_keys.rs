@@ -57,26 +57,32 @@ pub async fn revoke(access: &Access, actor: &Actor, id: ApiKeyId) -> Result<ApiK
     Ok(api_key)
 }
 
-pub(crate) async fn actor_of(access: &Access, key: &str) -> Result<Option<Actor>, AccessError> {
-    let mut parts = key.splitn(4, '_');
-    let (Some("hg"), Some(_role), Some(prefix), Some(_secret)) =
-        (parts.next(), parts.next(), parts.next(), parts.next())
-    else {
-        return Ok(None);
-    };
-    if prefix.len() != PREFIX_CHARS || !prefix.bytes().all(|b| b.is_ascii_alphanumeric()) {
-        return Ok(None);
-    }
-    let Some(found) = store::find(access.pool(), prefix).await? else { return Ok(None) };
-    if !token::is_same(&found.key_hash, &token::hash(key)) {
-        return Ok(None);
-    }
-    let Ok(role) = found.role.parse() else { return Ok(None) };
-    if found.is_stale {
-        // The time is only shown to people, so a failure to write it must not refuse the key.
-        if let Err(error) = store::touch(access.pool(), found.id).await {
-            tracing::debug!(%error, "the time a key was last used could not be written");
+impl Access {
+    /// The actor of the key in an `Authorization: Bearer` header. The admin key works without the database.
+    pub async fn actor_of_key(&self, key: &str) -> Result<Option<Actor>, AccessError> {
+        if let Some(admin) = self.actor_of_admin_key(key) {
+            return Ok(Some(admin));
         }
+        let mut parts = key.splitn(4, '_');
+        let (Some("hg"), Some(_role), Some(prefix), Some(_secret)) =
+            (parts.next(), parts.next(), parts.next(), parts.next())
+        else {
+            return Ok(None);
+        };
+        if prefix.len() != PREFIX_CHARS || !prefix.bytes().all(|b| b.is_ascii_alphanumeric()) {
+            return Ok(None);
+        }
+        let Some(found) = store::find(self.pool(), prefix).await? else { return Ok(None) };
+        if !token::is_same(&found.key_hash, &token::hash(key)) {
+            return Ok(None);
+        }
+        let Ok(role) = found.role.parse() else { return Ok(None) };
+        if found.is_stale {
+            // The time is only shown to people, so a failure to write it must not refuse the key.
+            if let Err(error) = store::touch(self.pool(), found.id).await {
+                tracing::debug!(%error, "the time a key was last used could not be written");
+            }
+        }
+        Ok(Some(Actor { kind: ActorKind::ApiKey(found.id), name: found.name, role, app_id: found.app_id }))
     }
-    Ok(Some(Actor { kind: ActorKind::ApiKey(found.id), name: found.name, role, app_id: found.app_id }))
 }

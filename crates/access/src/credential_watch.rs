@@ -3,7 +3,6 @@
 //! One task checks the credentials of all streams of this process twice a second; it does not run while there are none.
 
 use crate::{
-    access::Access,
     store::{api_keys, sessions},
     token,
 };
@@ -61,25 +60,21 @@ struct State {
     is_running: bool,
 }
 
-impl Access {
-    /// Watches the actor's credential from now on. `session` is the token of a user's session.
-    #[must_use]
-    pub fn watch_credential(&self, actor: &Actor, session: Option<&str>) -> CredentialWatch {
+impl CredentialWatches {
+    pub(crate) fn watch(&self, pool: &PgPool, actor: &Actor, session: Option<&str>) -> CredentialWatch {
         let credential = match (actor.kind, session) {
             (ActorKind::AdminKey | ActorKind::System, _) => return CredentialWatch(Kind::NeverEnds),
             (ActorKind::ApiKey(id), _) => Credential::Key(id),
             (ActorKind::User(_), session) => Credential::Session(token::hash(session.unwrap_or_default())),
         };
-        let mut state = self.watches().lock();
+        let mut state = self.lock();
         if !std::mem::replace(&mut state.is_running, true) {
-            tokio::spawn(run(self.watches().clone(), self.pool().clone()));
+            tokio::spawn(run(self.clone(), pool.clone()));
         }
         let sender = state.watched.entry(credential).or_insert_with(|| watch::Sender::new(()));
         CredentialWatch(Kind::Until(sender.subscribe()))
     }
-}
 
-impl CredentialWatches {
     fn lock(&self) -> MutexGuard<'_, State> {
         lock(&self.0)
     }

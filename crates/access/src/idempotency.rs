@@ -3,23 +3,10 @@
 //! Key and answer are written by the transaction that does the work, so that after a crash both are there or neither. The transaction keeps the
 //! row locked until then: that tells a call in progress from one that was abandoned.
 
-use crate::{error::AccessError, store::idempotency as store};
+use crate::{error::AccessError, keyed_call::KeyedCall, store::idempotency as store};
 use sha2::{Digest, Sha256};
 use sqlx::PgConnection;
 use std::time::Duration;
-
-/// A call with an idempotency key.
-#[derive(Clone, Debug)]
-pub struct Call {
-    /// [`model::actor::Actor::owner`]: keys of different credentials do not collide.
-    pub owner: String,
-    /// In upper case.
-    pub method: String,
-    /// With query string.
-    pub path: String,
-    /// 1 to 255 visible characters.
-    pub key: String,
-}
 
 /// Whether a call is new.
 #[derive(Debug)]
@@ -43,7 +30,7 @@ pub enum CallState {
 /// set to `lock_wait`. Unless the result is [`CallState::First`], the transaction has to be rolled back.
 pub async fn begin(
     conn: &mut PgConnection,
-    call: &Call,
+    call: &KeyedCall,
     body: &[u8],
     lock_wait: Duration,
 ) -> Result<CallState, AccessError> {
@@ -64,7 +51,7 @@ pub async fn begin(
 /// Stores the answer for repeats. When this fails, the caller must roll the work back.
 pub async fn answer(
     conn: &mut PgConnection,
-    call: &Call,
+    call: &KeyedCall,
     status: i16,
     answer: &[u8],
 ) -> Result<(), AccessError> {

@@ -3,6 +3,7 @@
 use crate::{
     access::Access,
     audit::{self, Entry},
+    client::Client,
     error::AccessError,
     store::{
         sessions, sign_in_links,
@@ -16,20 +17,9 @@ use model::{
     id::UserId,
 };
 use sqlx::{Acquire, PgConnection};
-use std::net::IpAddr;
-use uuid::Uuid;
 
 /// Account that the one-time link of a new deployment signs in to.
 pub const FIRST_EMAIL: &str = "operator@localhost";
-
-/// Where a sign-in comes from.
-#[derive(Clone, Copy, Debug)]
-pub struct Client {
-    /// Network address.
-    pub address: IpAddr,
-    /// Device, if it has signed in to the account before.
-    pub device: Option<Uuid>,
-}
 
 impl Access {
     /// Starts a session.

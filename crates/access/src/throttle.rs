@@ -7,16 +7,13 @@
 //! A try is counted before the password is checked, so that parallel guesses count too, and forgiven when it was right. Nobody is locked out for
 //! good: after the burst, one try in each period is checked.
 
-use crate::{error::AccessError, sign_in::Client, store::throttles};
+use crate::{
+    client::Client,
+    error::AccessError,
+    store::throttles::{self, Allowance},
+};
 use sqlx::PgPool;
 use std::{net::IpAddr, time::Duration};
-
-/// `burst` tries at once, then one in each period.
-#[derive(Clone, Copy)]
-pub(crate) struct Allowance {
-    pub(crate) burst: i64,
-    pub(crate) period: Duration,
-}
 
 /// Tries at one account, by one device or from one network.
 const OWN: Allowance = Allowance { burst: 10, period: Duration::from_secs(20) };

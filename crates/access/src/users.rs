@@ -140,41 +140,43 @@ pub async fn delete(
     Ok(())
 }
 
-/// Creates the first operator from the environment's address and password, when no operator can sign in with a password yet.
-///
-/// # Errors
-/// Faults of address or password.
-pub async fn first_operator(access: &Access, email: &str, password: String) -> Result<(), AccessError> {
-    let mut faults = Faults::default();
-    faults.require(model::user::is_email(email), "email", "must be an e-mail address");
-    if let Err(part) = check_password(&password, email, "password") {
-        faults.0.extend(part.0);
+impl Access {
+    /// Creates the first operator from the environment's address and password, when no operator can sign in with a password yet.
+    ///
+    /// # Errors
+    /// Faults of address or password.
+    pub async fn first_operator(&self, email: &str, password: String) -> Result<(), AccessError> {
+        let mut faults = Faults::default();
+        faults.require(model::user::is_email(email), "email", "must be an e-mail address");
+        if let Err(part) = check_password(&password, email, "password") {
+            faults.0.extend(part.0);
+        }
+        faults.into_result()?;
+        let mut conn = self.pool().acquire().await?;
+        if store::has_password_operator(&mut conn).await? {
+            return Ok(());
+        }
+        drop(conn);
+        let hash = self.hasher().hash(password).await?;
+        let mut tx = self.pool().begin().await?;
+        let row = NewRow { email, name: &name_of(email), role: Role::Operator, password_hash: Some(&hash) };
+        let (id, action) = match store::insert(&mut tx, row).await? {
+            Some(id) => (Some(id), "user.create"),
+            // The account of the one-time link, or one without a password: it gets this one.
+            None => (store::id_of(&mut tx, email).await?, "user.set_password"),
+        };
+        let Some(id) = id else { return Ok(()) };
+        let changes = Changes {
+            role: Some(Role::Operator),
+            is_disabled: Some(false),
+            password_hash: Some(&hash),
+            ..Changes::default()
+        };
+        store::update(&mut tx, id, &changes).await?;
+        audit::record(&mut tx, &Self::system(), Entry::new(action).about(id)).await?;
+        tx.commit().await?;
+        Ok(())
     }
-    faults.into_result()?;
-    let mut conn = access.pool().acquire().await?;
-    if store::has_password_operator(&mut conn).await? {
-        return Ok(());
-    }
-    drop(conn);
-    let hash = access.hasher().hash(password).await?;
-    let mut tx = access.pool().begin().await?;
-    let row = NewRow { email, name: &name_of(email), role: Role::Operator, password_hash: Some(&hash) };
-    let (id, action) = match store::insert(&mut tx, row).await? {
-        Some(id) => (Some(id), "user.create"),
-        // The account of the one-time link, or one without a password: it gets this one.
-        None => (store::id_of(&mut tx, email).await?, "user.set_password"),
-    };
-    let Some(id) = id else { return Ok(()) };
-    let changes = Changes {
-        role: Some(Role::Operator),
-        is_disabled: Some(false),
-        password_hash: Some(&hash),
-        ..Changes::default()
-    };
-    store::update(&mut tx, id, &changes).await?;
-    audit::record(&mut tx, &Access::system(), Entry::new(action).about(id)).await?;
-    tx.commit().await?;
-    Ok(())
 }
 
 async fn refuse_last_operator(conn: &mut PgConnection, id: UserId) -> Result<(), AccessError> {

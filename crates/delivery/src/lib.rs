@@ -30,6 +30,5 @@ pub use config::DeliveryConfig;
 pub use delivery::Delivery;
 pub use error::DeliveryError;
 pub use http::target_guard::TargetGuard;
-pub use model::{record::RecordFilter, record_page::RecordPageRequest};
 pub use secrets::{MasterKey, Secret};
 pub use store::{deletions, marks::Marks, record_counts::RecordCounts};

@@ -1,14 +1,13 @@
 //! Attempts: one try at a job.
 
-use crate::{exchange::Exchange, id::WorkerId, rules::verdict::ErrorKind};
+use crate::{exchange::Exchange, id::WorkerId, rules::verdict::ErrorKind, unknown_name::UnknownName};
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
+use strum::{EnumString, IntoStaticStr};
 
 /// How an attempt ended.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, strum::EnumString, strum::IntoStaticStr,
-)]
-#[strum(serialize_all = "snake_case", parse_err_ty = crate::integration::UnknownName, parse_err_fn = crate::integration::UnknownName::of)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case", parse_err_ty = UnknownName, parse_err_fn = UnknownName::of)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum AttemptOutcome {

@@ -2,11 +2,12 @@
 
 use crate::{
     id::{AppId, BreakerFlipId, IntegrationId},
-    integration::UnknownName,
     problem::Faults,
+    unknown_name::UnknownName,
 };
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
+use strum::{EnumString, IntoStaticStr, VariantArray};
 
 /// Whether an integration's jobs are let through.
 #[derive(
@@ -19,9 +20,9 @@ use serde::{Deserialize, Serialize};
     Hash,
     Serialize,
     Deserialize,
-    strum::EnumString,
-    strum::IntoStaticStr,
-    strum::VariantArray,
+    EnumString,
+    IntoStaticStr,
+    VariantArray,
 )]
 #[strum(serialize_all = "snake_case", parse_err_ty = UnknownName, parse_err_fn = UnknownName::of)]
 #[serde(rename_all = "snake_case")]
@@ -40,7 +41,7 @@ pub enum BreakerState {
 
 impl BreakerState {
     /// All.
-    pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// As it is written on the wire and in the database.
     #[must_use]

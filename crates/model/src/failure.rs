@@ -7,10 +7,12 @@ use crate::{
         cause::{self, CauseWords},
         verdict::ErrorKind,
     },
+    unknown_name::UnknownName,
 };
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 use std::{fmt, ops::RangeInclusive, str::FromStr};
+use strum::{EnumString, IntoStaticStr, VariantArray};
 
 /// A cause, for all integrations: 16 hexadecimal digits, the prefix of the fingerprints of all its dead letters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -70,19 +72,9 @@ impl<'de> Deserialize<'de> for CauseId {
 
 /// State of a failure group.
 #[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    Hash,
-    Serialize,
-    Deserialize,
-    strum::EnumString,
-    strum::IntoStaticStr,
-    strum::VariantArray,
+    Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, EnumString, IntoStaticStr, VariantArray,
 )]
-#[strum(serialize_all = "snake_case", parse_err_ty = crate::integration::UnknownName, parse_err_fn = crate::integration::UnknownName::of)]
+#[strum(serialize_all = "snake_case", parse_err_ty = UnknownName, parse_err_fn = UnknownName::of)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum FailureState {
@@ -98,7 +90,7 @@ pub enum FailureState {
 
 impl FailureState {
     /// All, in the order a filter offers them.
-    pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// As it is written on the wire.
     #[must_use]

@@ -1,5 +1,6 @@
 //! Results of a search by id.
 
+use crate::unknown_name::UnknownName;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -35,7 +36,7 @@ pub enum FoundKind {
 }
 
 impl std::str::FromStr for FoundKind {
-    type Err = crate::integration::UnknownName;
+    type Err = UnknownName;
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         Ok(match text {
             "job" => Self::Job,
@@ -45,7 +46,7 @@ impl std::str::FromStr for FoundKind {
             "resync" => Self::Resync,
             "operation" => Self::Operation,
             "worker" => Self::Worker,
-            _ => return Err(crate::integration::UnknownName),
+            _ => return Err(UnknownName),
         })
     }
 }

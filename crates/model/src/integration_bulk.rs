@@ -5,17 +5,17 @@ use crate::{
     integration::{IntegrationState, IntegrationType},
     problem::Faults,
     rate_limit::RateLimits,
+    unknown_name::UnknownName,
 };
 use serde::{Deserialize, Serialize};
+use strum::{EnumString, IntoStaticStr};
 
 /// At most so many integrations in one call.
 pub const MAX_INTEGRATIONS: usize = 1_000;
 
 /// What is done to each integration.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, strum::EnumString, strum::IntoStaticStr,
-)]
-#[strum(serialize_all = "snake_case", parse_err_ty = crate::integration::UnknownName, parse_err_fn = crate::integration::UnknownName::of)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case", parse_err_ty = UnknownName, parse_err_fn = UnknownName::of)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum IntegrationBulkAction {

@@ -2,32 +2,25 @@
 
 use crate::{
     attempt::Attempt,
+    event::EventType,
     id::{AppId, BatchId, IntegrationId, JobId},
-    integration::KEY,
-    integration::{IntegrationType, UnknownName, is_key},
-    json, limits, moment,
+    integration::IntegrationType,
+    json,
+    key::{KEY, is_key},
+    limits, moment,
     problem::Faults,
-    record::EventType,
     rules::verdict::ErrorKind,
     trace::TraceContext,
+    unknown_name::UnknownName,
 };
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use strum::{EnumString, IntoStaticStr, VariantArray};
 
 /// State of a job. Each change is one transaction.
 #[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    Hash,
-    Serialize,
-    Deserialize,
-    strum::EnumString,
-    strum::IntoStaticStr,
-    strum::VariantArray,
+    Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, EnumString, IntoStaticStr, VariantArray,
 )]
 #[strum(serialize_all = "snake_case", parse_err_ty = UnknownName, parse_err_fn = UnknownName::of)]
 #[serde(rename_all = "snake_case")]
@@ -51,7 +44,7 @@ pub enum JobStatus {
 
 impl JobStatus {
     /// All, in the order of a job's life.
-    pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// As it is written on the wire.
     #[must_use]

@@ -2,11 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 use std::{fmt, str::FromStr};
+use strum::{EnumString, IntoStaticStr};
 
 /// A column besides the job itself, which is always the first.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::EnumString, strum::IntoStaticStr,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "snake_case", parse_err_ty = UnknownColumn, parse_err_fn = UnknownColumn::of)]
 #[serde(try_from = "String", into = "String")]
 pub enum JobColumn {

@@ -1,11 +1,12 @@
 //! Use of rate limits over time.
 
-use crate::id::IntegrationId;
+use crate::{id::IntegrationId, unknown_name::UnknownName};
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
+use strum::VariantArray;
 
 /// The period that is shown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, strum::VariantArray)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, VariantArray)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum LimitWindow {
     /// 60 minutes in steps of a minute.
@@ -19,7 +20,7 @@ pub enum LimitWindow {
 
 impl LimitWindow {
     /// All, in the order a form offers them.
-    pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// As it is written in URLs.
     #[must_use]
@@ -50,13 +51,9 @@ impl LimitWindow {
 }
 
 impl std::str::FromStr for LimitWindow {
-    type Err = crate::integration::UnknownName;
+    type Err = UnknownName;
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Self::ALL
-            .iter()
-            .copied()
-            .find(|window| window.as_str() == text)
-            .ok_or(crate::integration::UnknownName)
+        Self::ALL.iter().copied().find(|window| window.as_str() == text).ok_or(UnknownName)
     }
 }
 

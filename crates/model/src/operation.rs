@@ -5,19 +5,19 @@ use crate::{
     id::{JobId, OperationId},
     limits,
     problem::Faults,
+    unknown_name::UnknownName,
 };
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
+use strum::{EnumString, IntoStaticStr};
 use uuid::Uuid;
 
 /// Up to so many jobs are changed at once, without hold and rate.
 pub const AT_ONCE: i64 = 100;
 
 /// What is done to each job or dead letter.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, strum::EnumString, strum::IntoStaticStr,
-)]
-#[strum(serialize_all = "snake_case", parse_err_ty = crate::integration::UnknownName, parse_err_fn = crate::integration::UnknownName::of)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case", parse_err_ty = UnknownName, parse_err_fn = UnknownName::of)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum BulkAction {
@@ -42,10 +42,8 @@ impl BulkAction {
 }
 
 /// What an operation changes.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, strum::EnumString, strum::IntoStaticStr,
-)]
-#[strum(serialize_all = "snake_case", parse_err_ty = crate::integration::UnknownName, parse_err_fn = crate::integration::UnknownName::of)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case", parse_err_ty = UnknownName, parse_err_fn = UnknownName::of)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum BulkSubject {
@@ -315,7 +313,7 @@ pub struct Skipped {
 }
 
 /// What can be done with an operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum OperationStep {
@@ -338,10 +336,8 @@ impl OperationStep {
 }
 
 /// State of an operation.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, strum::EnumString, strum::IntoStaticStr,
-)]
-#[strum(serialize_all = "snake_case", parse_err_ty = crate::integration::UnknownName, parse_err_fn = crate::integration::UnknownName::of)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case", parse_err_ty = UnknownName, parse_err_fn = UnknownName::of)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum OperationState {

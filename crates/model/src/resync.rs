@@ -2,29 +2,20 @@
 
 use crate::{
     id::{AppId, BatchId, IntegrationId, ResyncId},
-    integration::KEY,
-    integration::is_key,
+    key::{KEY, is_key},
     limits,
     problem::Faults,
+    unknown_name::UnknownName,
 };
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
+use strum::{EnumString, IntoStaticStr};
 
 /// What is sent again.
 #[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    Hash,
-    Serialize,
-    Deserialize,
-    strum::EnumString,
-    strum::IntoStaticStr,
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, EnumString, IntoStaticStr,
 )]
-#[strum(serialize_all = "snake_case", parse_err_ty = crate::integration::UnknownName, parse_err_fn = crate::integration::UnknownName::of)]
+#[strum(serialize_all = "snake_case", parse_err_ty = UnknownName, parse_err_fn = UnknownName::of)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum ResyncMode {
@@ -80,7 +71,7 @@ impl NewResync {
 }
 
 /// What can be done with a re-sync.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum ResyncStep {
@@ -101,10 +92,8 @@ impl ResyncStep {
 }
 
 /// State of a re-sync.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, strum::EnumString, strum::IntoStaticStr,
-)]
-#[strum(serialize_all = "snake_case", parse_err_ty = crate::integration::UnknownName, parse_err_fn = crate::integration::UnknownName::of)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case", parse_err_ty = UnknownName, parse_err_fn = UnknownName::of)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum ResyncState {

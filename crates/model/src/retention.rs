@@ -3,9 +3,10 @@
 use crate::duration;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
+use strum::VariantArray;
 
 /// What is deleted automatically after a configurable time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::VariantArray)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum Retained {
@@ -25,7 +26,7 @@ pub enum Retained {
 
 impl Retained {
     /// All, in the order in which they are shown.
-    pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// The setting that says how long.
     #[must_use]

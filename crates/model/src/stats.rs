@@ -9,10 +9,12 @@ use crate::{
     integration::{IntegrationState, IntegrationType},
     rate_limit::RateLimitUse,
     sync_status::LastError,
+    unknown_name::UnknownName,
     worker::Worker,
 };
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
+use strum::VariantArray;
 
 /// All live numbers of the deployment: sent by `/live` every second, and part of each page's first rendering.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -222,7 +224,7 @@ pub struct IntegrationGauge {
 }
 
 /// The period of a chart.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, strum::VariantArray)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, VariantArray)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum Window {
     /// 15 minutes in steps of 10 seconds.
@@ -245,7 +247,7 @@ pub enum Window {
 
 impl Window {
     /// All, in the order a form offers them.
-    pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// As it is written in URLs.
     #[must_use]
@@ -291,9 +293,9 @@ impl Window {
 }
 
 impl std::str::FromStr for Window {
-    type Err = crate::integration::UnknownName;
+    type Err = UnknownName;
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Self::ALL.iter().copied().find(|w| w.as_str() == text).ok_or(crate::integration::UnknownName)
+        Self::ALL.iter().copied().find(|w| w.as_str() == text).ok_or(UnknownName)
     }
 }
 

@@ -4,26 +4,17 @@ use crate::{
     app::App,
     dead_letter::DeadLetter,
     id::{AppId, IntegrationId},
-    integration::UnknownName,
     job::Job,
     record::RecordWithSync,
     stats::{IntegrationGauge, Snapshot},
+    unknown_name::UnknownName,
 };
 use serde::{Deserialize, Serialize};
+use strum::{EnumString, IntoStaticStr, VariantArray};
 
 /// What a search text can mean. Matches are exact; names also match by their beginning.
 #[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    Hash,
-    Serialize,
-    Deserialize,
-    strum::EnumString,
-    strum::IntoStaticStr,
-    strum::VariantArray,
+    Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, EnumString, IntoStaticStr, VariantArray,
 )]
 #[strum(serialize_all = "snake_case", parse_err_ty = UnknownName, parse_err_fn = UnknownName::of)]
 #[serde(rename_all = "snake_case")]
@@ -43,7 +34,7 @@ pub enum TrailReading {
 
 impl TrailReading {
     /// All, in the order in which they are shown.
-    pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// As it is written on the wire.
     #[must_use]

@@ -2,8 +2,8 @@
 
 use crate::{Allowed, Headgate, ServiceError, permission};
 use model::{
+    event::{Accepted, Event},
     one_or_many::OneOrMany,
-    record::{Accepted, Event},
     trace::TraceContext,
 };
 

@@ -6,13 +6,14 @@ use delivery::DeliveryError;
 use model::{
     actor::Actor,
     id::IntegrationId,
-    integration::{IntegrationChanges, IntegrationState, PAUSED_BY_HAND},
+    integration::{IntegrationState, PAUSED_BY_HAND},
     integration_bulk::{
         IntegrationBulkAction, IntegrationBulkFilter, IntegrationBulkOutcome, MAX_INTEGRATIONS,
         NewIntegrationBulk, SkippedIntegration,
     },
     integration_control::sanitise_reason,
     integration_query::{IntegrationFilter, IntegrationSelection},
+    integration_settings::IntegrationChanges,
     page::PageRequest,
     patch::Change,
     rate_limit::RateLimits,

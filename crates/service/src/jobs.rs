@@ -5,12 +5,12 @@ use access::audit::Entry;
 use delivery::DeliveryError;
 use insight::store::explain;
 use model::{
+    attributes::Attributes,
     id::JobId,
     job::{EnqueuedJob, Job, JobDetail, NewJob},
     json,
     one_or_many::OneOrMany,
     problem::Faults,
-    record::Attributes,
     rules::explain::Explanation,
     trace::TraceContext,
 };

@@ -3,10 +3,10 @@
 use super::extract::typed;
 use chrono::{DateTime, Utc};
 use model::{
+    event::{Event, EventType},
     id::AppId,
     moment,
     problem::Faults,
-    record::{Event, EventType},
 };
 use serde::Deserialize;
 use serde_json::{Map, Value};

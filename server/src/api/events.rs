@@ -8,8 +8,8 @@ use crate::{api::cloud_events, state::AppState};
 use axum::{Json as Answer, extract::Request, http::StatusCode};
 use model::{
     actor::Actor,
+    event::{Accepted, Event},
     one_or_many::OneOrMany,
-    record::{Accepted, Event},
 };
 use utoipa_axum::{router::OpenApiRouter, routes};
 

@@ -10,8 +10,9 @@ use crate::state::AppState;
 use axum::{Json as Answer, http::StatusCode, response::Response};
 use model::{
     id::IntegrationId,
-    integration::{Integration, IntegrationChanges, IntegrationWithSecret, NewIntegration},
+    integration::{Integration, IntegrationWithSecret},
     integration_query::IntegrationFilter,
+    integration_settings::{IntegrationChanges, NewIntegration},
     operation::DeletionStarted,
     page::Page,
     record::{SentFilter, SentRecord},

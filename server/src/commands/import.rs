@@ -19,8 +19,8 @@ use clap::{Args, Subcommand};
 use delivery::{Delivery, DeliveryConfig, DeliveryError};
 use model::{
     actor::Scope,
+    event::{Accepted, Event},
     id::AppId,
-    record::{Accepted, Event},
 };
 use sqlx::PgPool;
 use std::{
@@ -89,8 +89,8 @@ pub fn run(what: Import, config: Option<&PathBuf>) -> anyhow::Result<ExitCode> {
     let format = format.or_else(|| file.as_deref().and_then(Format::of));
     let format =
         format.context("--format is needed: jsonl, csv or deb822 (the file's name does not tell)")?;
-    if !model::record::is_record_key(&record_type) {
-        return Err(anyhow!("--record-type {}", model::record::RECORD_KEY));
+    if !model::key::is_record_key(&record_type) {
+        return Err(anyhow!("--record-type {}", model::key::RECORD_KEY));
     }
     let id_field = id_field.unwrap_or_else(|| format.usual_id_field().to_owned());
     // The file is opened first, so that a wrong name is reported before a database is started.

@@ -1,7 +1,7 @@
 //! The catalogs of the demo: products with titles, prices, stock, translations and nested variants. They are derived from a number, so that every
 //! start has the same ones, and are changed as shops change theirs.
 
-use model::record::Attributes;
+use model::attributes::Attributes;
 use rand::{Rng, seq::IndexedRandom as _};
 use serde_json::{Value, json};
 

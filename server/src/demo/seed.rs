@@ -10,11 +10,12 @@ use delivery::{Delivery, DeliveryError};
 use model::{
     actor::Scope,
     app::NewApp,
+    event::{Event, EventType},
     id::{AppId, IntegrationId},
-    integration::{Integration, IntegrationChanges},
+    integration::Integration,
     integration_query::IntegrationFilter,
+    integration_settings::IntegrationChanges,
     page::{MAX_LIMIT, PageRequest},
-    record::{Event, EventType},
 };
 
 pub(super) const RECORD_TYPE: &str = "product";

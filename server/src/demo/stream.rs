@@ -9,8 +9,8 @@ use super::{
 use delivery::{Delivery, DeliveryError};
 use model::{
     actor::Scope,
+    event::{Event, EventType},
     id::{AppId, IntegrationId},
-    record::{Event, EventType},
     resync::{NewResync, ResyncMode},
 };
 use rand::{Rng as _, SeedableRng as _, rngs::StdRng, seq::IndexedRandom as _};

@@ -6,7 +6,8 @@ use super::{
 };
 use model::{
     id::AppId,
-    integration::{IntegrationType, NewIntegration},
+    integration::IntegrationType,
+    integration_settings::NewIntegration,
     rate_limit::{RateLimit, RateLimits},
 };
 use std::collections::BTreeMap;

@@ -2,9 +2,9 @@
 
 use super::{Format, Item, Parsed, Reject, csv_rows::CsvRows, deb822::Deb822, json_lines::JsonLines};
 use model::{
+    event::{Event, EventType},
     id::AppId,
     json::MAX_RECORD_BYTES,
-    record::{Event, EventType},
 };
 use serde_json::Value;
 use std::io::{self, BufRead};

@@ -9,7 +9,10 @@ use crate::{
     api::{extract::read_body, problem::Problem},
     state::AppState,
 };
-use access::idempotency::{Call, CallState, answer, begin};
+use access::{
+    KeyedCall,
+    idempotency::{CallState, answer, begin},
+};
 use axum::{
     Router,
     body::{Body, Bytes, to_bytes},
@@ -88,7 +91,7 @@ impl KeyedCalls {
             .filter(|key| (1..=255).contains(&key.len()) && key.bytes().all(|b| b.is_ascii_graphic()))
             .ok_or_else(|| Problem::fault("Idempotency-Key", "must be 1 to 255 visible ASCII characters"))?;
         let path = request.uri().path_and_query().map_or_else(String::new, ToString::to_string);
-        let call = Call { owner: actor.owner(), method: "POST".to_owned(), path, key: key.to_owned() };
+        let call = KeyedCall { owner: actor.owner(), method: "POST".to_owned(), path, key: key.to_owned() };
         let share = self.actor_shares.share(&actor);
         let (mut parts, body) = request.into_parts();
         let memory = parts.extensions.get::<Arc<Share>>().cloned();
@@ -119,7 +122,7 @@ impl KeyedCalls {
     async fn execute(
         &self,
         executor: &Executor,
-        call: &Call,
+        call: &KeyedCall,
         request: Request,
         body: &Bytes,
     ) -> Result<Response, Problem> {
@@ -154,7 +157,7 @@ impl KeyedCalls {
         Ok(Response::from_parts(parts, Body::from(body)))
     }
 
-    fn replay(&self, call: &Call, status: i16, answer: Option<Vec<u8>>) -> Result<Response, Problem> {
+    fn replay(&self, call: &KeyedCall, status: i16, answer: Option<Vec<u8>>) -> Result<Response, Problem> {
         let body =
             answer.and_then(|sealed| self.state.master_key.open(place(call), &sealed).ok()).ok_or_else(
                 || Problem::conflict("done-already", "The call was executed, but its answer was not kept."),
@@ -225,7 +228,7 @@ fn tag_of(answer: &[u8]) -> Option<HeaderValue> {
 }
 
 /// Where the encrypted answer belongs: it decrypts for its own call only.
-fn place(call: &Call) -> Place {
+fn place(call: &KeyedCall) -> Place {
     let mut hasher = Sha256::new();
     for part in [&call.owner, &call.method, &call.path, &call.key] {
         hasher.update(part.len().to_le_bytes());

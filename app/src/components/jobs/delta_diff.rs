@@ -1,7 +1,7 @@
 //! What a send changes: the attributes to be sent against those last accepted, line by line.
 
 use leptos::prelude::*;
-use model::{record::Attributes, text::shown};
+use model::{attributes::Attributes, text::shown};
 use serde_json::Value;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

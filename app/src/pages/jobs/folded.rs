@@ -6,7 +6,7 @@ use crate::{
 };
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
-use model::{job::FoldedChange, record::EventType};
+use model::{event::EventType, job::FoldedChange};
 
 /// The newest of them, newest first.
 #[component]

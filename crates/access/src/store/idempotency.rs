@@ -1,4 +1,4 @@
-use crate::idempotency::Call;
+use crate::keyed_call::KeyedCall;
 use sqlx::PgConnection;
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ pub(crate) struct Row {
 /// Takes the key when it is free or has expired, and waits for a transaction that is taking it.
 pub(crate) async fn take(
     conn: &mut PgConnection,
-    call: &Call,
+    call: &KeyedCall,
     body_hash: &[u8],
     lock_wait: Duration,
 ) -> Result<bool, sqlx::Error> {
@@ -37,7 +37,7 @@ pub(crate) async fn take(
 }
 
 /// The row that [`take`] met.
-pub(crate) async fn get(conn: &mut PgConnection, call: &Call) -> Result<Row, sqlx::Error> {
+pub(crate) async fn get(conn: &mut PgConnection, call: &KeyedCall) -> Result<Row, sqlx::Error> {
     sqlx::query_as!(
         Row,
         r#"
@@ -55,7 +55,7 @@ pub(crate) async fn get(conn: &mut PgConnection, call: &Call) -> Result<Row, sql
 
 pub(crate) async fn answer(
     conn: &mut PgConnection,
-    call: &Call,
+    call: &KeyedCall,
     status: i16,
     answer: &[u8],
 ) -> Result<(), sqlx::Error> {

@@ -1,8 +1,14 @@
 //! Rows of `sign_in_throttles`: GCRA in integer microseconds of the database's clock.
 
-use crate::throttle::Allowance;
 use sqlx::PgPool;
 use std::time::Duration;
+
+/// `burst` tries at once, then one in each period.
+#[derive(Clone, Copy)]
+pub(crate) struct Allowance {
+    pub(crate) burst: i64,
+    pub(crate) period: Duration,
+}
 
 /// Takes one try; otherwise returns the time until the next is free.
 pub(crate) async fn take(

@@ -1,12 +1,15 @@
-use access::idempotency::{Call, CallState, answer, begin};
+use access::{
+    KeyedCall,
+    idempotency::{CallState, answer, begin},
+};
 use sqlx::{PgConnection, PgPool, Postgres, Transaction};
 use std::time::Duration;
 
-fn call(owner: &str) -> Call {
-    Call { owner: owner.into(), method: "POST".into(), path: "/jobs".into(), key: "k1".into() }
+fn call(owner: &str) -> KeyedCall {
+    KeyedCall { owner: owner.into(), method: "POST".into(), path: "/jobs".into(), key: "k1".into() }
 }
 
-async fn claim(conn: &mut PgConnection, call: &Call, body: &[u8]) -> CallState {
+async fn claim(conn: &mut PgConnection, call: &KeyedCall, body: &[u8]) -> CallState {
     begin(conn, call, body, Duration::from_secs(20)).await.unwrap()
 }
 
@@ -14,7 +17,7 @@ async fn short_wait(pool: &PgPool) -> Transaction<'static, Postgres> {
     pool.begin_with("begin; set local lock_timeout = '50ms'").await.unwrap()
 }
 
-async fn done(pool: &PgPool, call: &Call) {
+async fn done(pool: &PgPool, call: &KeyedCall) {
     let mut tx = pool.begin().await.unwrap();
     assert!(matches!(claim(&mut tx, call, b"body").await, CallState::First));
     answer(&mut tx, call, 201, b"{}").await.unwrap();

@@ -3,8 +3,8 @@
 use futures::{StreamExt as _, future::BoxFuture, stream};
 use model::{
     actor::Scope,
+    event::{Accepted, Event},
     problem::Faults,
-    record::{Accepted, Event},
 };
 use queue::{QueueError, pool, store::jobs::BEGIN};
 use tokio::sync::oneshot;
@@ -13,6 +13,7 @@ use uuid::Uuid;
 use super::{
     group_commit::{MAX_SMALL, Outcome},
     numbers::normalise,
+    request::{Form, Request},
     transaction::{Failed, Raced, accept_requests},
 };
 use crate::{Delivery, DeliveryError};
@@ -44,28 +45,6 @@ impl Wait {
 
 fn hit_lock_timeout(error: &DeliveryError) -> bool {
     matches!(error, DeliveryError::Queue(error) if error.is_lock_timeout())
-}
-
-/// Whether pointers of faults are within an array or within a single event.
-#[derive(Clone, Copy)]
-pub(super) enum Form {
-    One,
-    Array,
-}
-
-impl Form {
-    pub(super) fn pointer(self, index: usize) -> String {
-        match self {
-            Self::One => String::new(),
-            Self::Array => format!("/{index}"),
-        }
-    }
-}
-
-/// The events of one request, checked: all or none of them are stored.
-pub(super) struct Request {
-    pub(super) events: Vec<Event>,
-    pub(super) form: Form,
 }
 
 impl Delivery {
@@ -109,12 +88,17 @@ impl Delivery {
             if request.events.len() > MAX_SMALL {
                 return self.commit_alone(&request, Wait::Long).await;
             }
-            self.group_commit.accept(self, request).await
+            let delivery = self.clone();
+            let commit = move |requests| {
+                let delivery = delivery.clone();
+                async move { delivery.commit_together(requests).await }
+            };
+            self.group_commit.accept(request, commit).await
         })
     }
 
     /// Returns an outcome for each request, in their order. A refusal of one, or a lock it waits for, does not affect the others.
-    pub(super) async fn commit_together(&self, requests: Vec<Request>) -> Vec<Outcome> {
+    async fn commit_together(&self, requests: Vec<Request>) -> Vec<Outcome> {
         match self.commit(&requests, Wait::Briefly).await {
             Ok(accepted) => accepted.into_iter().map(|one| Outcome::Done(Ok(one))).collect(),
             // They may have been stored: only the callers can decide to send their events again.

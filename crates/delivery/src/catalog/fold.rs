@@ -2,8 +2,9 @@
 
 use chrono::{DateTime, Utc};
 use model::{
+    attributes::Attributes,
+    event::{Event, EventType},
     json::{equal, equal_objects},
-    record::{Attributes, Event, EventType},
 };
 
 use super::times::Times;

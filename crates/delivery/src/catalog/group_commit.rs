@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use model::record::Accepted;
+use model::event::Accepted;
 use queue::QueueError;
 use tokio::sync::{Semaphore, SemaphorePermit, oneshot};
 
-use super::accept::Request;
+use super::request::Request;
 use crate::{
-    Delivery, DeliveryError,
+    DeliveryError,
     batcher::{Batcher, Limits},
 };
 
@@ -42,16 +42,13 @@ impl Default for GroupCommit {
 }
 
 impl GroupCommit {
-    pub(super) async fn accept(
+    /// `commit` returns an outcome for each request, in their order.
+    pub(super) async fn accept<F: Future<Output = Vec<Outcome>> + Send + 'static>(
         &self,
-        delivery: &Delivery,
         request: Request,
+        commit: impl Fn(Vec<Request>) -> F + Send + 'static,
     ) -> Result<Accepted, DeliveryError> {
-        let (delivery, weight) = (delivery.clone(), request.events.len());
-        let commit = move |requests: Vec<Request>| {
-            let delivery = delivery.clone();
-            async move { delivery.commit_together(requests).await }
-        };
+        let weight = request.events.len();
         let answer = match self.batcher.submit(request, weight, commit).await {
             Some(Outcome::Done(answer)) => Some(answer),
             Some(Outcome::Pending(answer)) => answer.await.ok(),

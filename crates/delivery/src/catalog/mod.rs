@@ -11,6 +11,7 @@ mod group_commit;
 pub(crate) mod key;
 mod numbers;
 mod repeated;
+mod request;
 mod times;
 mod transaction;
 

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use model::id::AppId;
 use sqlx::PgConnection;
 
-use super::transaction::Given;
+use super::request::Given;
 use crate::{DeliveryError, store::catalog as rows};
 
 /// Stores the ids of the events for a while; returns which of them were stored already. Of two in one request the later repeats the earlier.

@@ -7,21 +7,22 @@ use std::{
 
 use chrono::{DateTime, Utc};
 use model::{
+    attributes::Attributes,
+    event::{Accepted, Event},
     id::AppId,
     job::EnqueueOutcome,
     json::{MAX_RECORD_BYTES, count_bytes},
     problem::Faults,
-    record::{Accepted, Attributes, Event},
 };
 use queue::{QueueError, store::jobs::JobSpec};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
 use super::{
-    accept::{Form, Request},
     fold::{Effect, State},
     key::{RecordKey, deduplication_id},
     repeated::repeated,
+    request::{Given, Request},
     times::Times,
 };
 use crate::{
@@ -47,7 +48,7 @@ pub(super) enum Failed {
 impl From<DeliveryError> for Failed {
     fn from(error: DeliveryError) -> Self {
         match error {
-            DeliveryError::Queue(QueueError::Database(error)) if is_deadlock(&error) => Self::Raced(Raced),
+            DeliveryError::Queue(error) if error.lost_a_race() => Self::Raced(Raced),
             error => Self::Error(error),
         }
     }
@@ -59,26 +60,6 @@ impl From<QueueError> for Failed {
     }
 }
 
-fn is_deadlock(error: &sqlx::Error) -> bool {
-    error.as_database_error().and_then(|e| e.code()).is_some_and(|code| code == "40P01" || code == "40001")
-}
-
-/// An event and where it came from.
-pub(super) struct Given<'a> {
-    pub(super) event: &'a Event,
-    /// Index of its request.
-    request: usize,
-    form: Form,
-    /// Its index within the request.
-    index: usize,
-}
-
-impl Given<'_> {
-    fn pointer(&self) -> String {
-        self.form.pointer(self.index)
-    }
-}
-
 /// Accepts several requests as if they had come one after the other, with a result for each. A refusal of one is an error for all, and the
 /// caller repeats them separately.
 pub(super) async fn accept_requests(
@@ -86,18 +67,7 @@ pub(super) async fn accept_requests(
     requests: &[Request],
     config: &DeliveryConfig,
 ) -> Result<Vec<Accepted>, Failed> {
-    let given: Vec<Given<'_>> = requests
-        .iter()
-        .enumerate()
-        .flat_map(|(request, one)| {
-            one.events.iter().enumerate().map(move |(index, event)| Given {
-                event,
-                request,
-                form: one.form,
-                index,
-            })
-        })
-        .collect();
+    let given = Given::of(requests);
     let apps: BTreeSet<Uuid> = given.iter().map(|given| given.event.app_id.0).collect();
     let apps: Vec<Uuid> = apps.into_iter().collect();
     let LockedApps { existing, interested, now } = rows::lock_interested(conn, &apps).await?;

@@ -5,9 +5,9 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use model::{
+    attributes::Attributes,
     id::{AppId, IntegrationId, JobId},
     integration::{IntegrationState, IntegrationType},
-    record::Attributes,
     rules::verdict::Verdict,
 };
 use queue::worker::{

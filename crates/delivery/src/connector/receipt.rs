@@ -1,6 +1,6 @@
 //! What a completed job records of the external system's state, in the transaction that finishes it.
 
-use model::record::Attributes;
+use model::attributes::Attributes;
 use queue::worker::CompletedJob;
 use sqlx::PgConnection;
 

@@ -3,7 +3,7 @@
 //!
 //! A merge patch cannot set null and, applied to an uncertain state, may leave parts of it: then the whole state is PUT.
 
-use model::record::Attributes;
+use model::attributes::Attributes;
 use reqwest::Method;
 use url::Url;
 

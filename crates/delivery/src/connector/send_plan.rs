@@ -1,6 +1,6 @@
 //! Decides what of a record is to be sent. Pure.
 
-use model::{record::Attributes, rules::diff::Changes};
+use model::{attributes::Attributes, rules::diff::Changes};
 
 use crate::store::material::{KnownRecord, SentState, Uncertain};
 

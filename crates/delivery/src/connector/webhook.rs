@@ -2,8 +2,9 @@
 
 use chrono::{DateTime, Utc};
 use model::{
+    attributes::Attributes,
+    event::EventType,
     id::{AppId, IntegrationId, JobId},
-    record::{Attributes, EventType},
     rules::diff::Changes,
 };
 use serde::Serialize;

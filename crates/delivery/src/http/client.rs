@@ -23,6 +23,7 @@ use reqwest::{
 use tokio::time::{Instant, timeout_at};
 
 use super::{
+    answer::Answer,
     dial::{Dial, Dialling},
     exchange::{Outgoing, millis},
     failure::SendFailure,
@@ -73,23 +74,6 @@ impl Request {
 pub(crate) struct Sent {
     pub(crate) result: Result<Answer, SendFailure>,
     pub(crate) timing: Timing,
-}
-
-/// An answer, as far as it is kept.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
-    /// HTTP status code.
-    pub status: u16,
-    /// `Retry-After`, as it came.
-    pub retry_after: Option<String>,
-    /// The beginning of the body, sanitised and masked.
-    pub excerpt: String,
-    /// The size of the body, as far as it was read.
-    pub body: BodySize,
-    /// All headers, as they came.
-    pub headers: HeaderMap,
-    /// From the beginning of the attempt to the end of what was read.
-    pub duration: Duration,
 }
 
 /// Sends requests.

@@ -13,7 +13,7 @@ use model::{
 use reqwest::{Method, header::HeaderMap};
 use url::Url;
 
-use super::{client::Answer, mask::Mask};
+use super::{answer::Answer, mask::Mask};
 
 /// Request headers that authenticate nobody. The values of all others can be keys.
 const SHOWN_OF_REQUEST: [&str; 5] =

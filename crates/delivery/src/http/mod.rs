@@ -1,5 +1,6 @@
 //! HTTP to untrusted systems: where a request may go, what is signed, what is read of the answer.
 
+pub mod answer;
 pub mod client;
 mod dial;
 pub(crate) mod exchange;

@@ -7,9 +7,10 @@ use model::{
     id::{AppId, IntegrationId},
     integration::{
         DEFAULT_BUNDLE_WINDOW_SECONDS, DEFAULT_MAX_CONCURRENCY, Integration, IntegrationState,
-        IntegrationType, IntegrationWithSecret, NewIntegration,
+        IntegrationType, IntegrationWithSecret,
     },
     integration_query::IntegrationFilter,
+    integration_settings::NewIntegration,
     page::{Page, PageRequest},
     problem::Faults,
 };

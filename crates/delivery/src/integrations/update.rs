@@ -2,9 +2,10 @@ use model::{
     actor::Scope,
     id::IntegrationId,
     integration::{
-        DEFAULT_BUNDLE_WINDOW_SECONDS, DEFAULT_MAX_CONCURRENCY, Integration, IntegrationChanges,
-        IntegrationState, IntegrationType, NO_DEBOUNCE,
+        DEFAULT_BUNDLE_WINDOW_SECONDS, DEFAULT_MAX_CONCURRENCY, Integration, IntegrationState,
+        IntegrationType,
     },
+    integration_settings::{IntegrationChanges, NO_DEBOUNCE},
     patch::Change,
     problem::Faults,
 };

@@ -1,6 +1,6 @@
 //! One portion of the catalog: reads it, makes its jobs and moves the cursor, all in the caller's transaction.
 
-use model::{id::ResyncId, record::EventType};
+use model::{event::EventType, id::ResyncId};
 use queue::store::jobs::{JobSpec, enqueue};
 use sqlx::PgConnection;
 use uuid::Uuid;

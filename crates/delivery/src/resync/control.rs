@@ -2,8 +2,8 @@
 
 use model::{
     actor::Scope,
+    event::EventType,
     id::{BatchId, JobId, ResyncId},
-    record::EventType,
     resync::{Resync, ResyncState},
 };
 use queue::{

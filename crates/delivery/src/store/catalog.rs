@@ -7,8 +7,9 @@ use std::{collections::HashSet, time::Duration};
 
 use chrono::{DateTime, Utc};
 use model::{
+    attributes::Attributes,
+    event::EventType,
     id::{AppId, IntegrationId},
-    record::{Attributes, EventType},
 };
 use sqlx::{PgConnection, types::Json};
 

@@ -9,9 +9,9 @@ use std::{
 
 use chrono::{DateTime, Utc};
 use model::{
+    attributes::Attributes,
     id::{IntegrationId, JobId},
     integration::{IntegrationState, IntegrationType},
-    record::Attributes,
 };
 use sqlx::{PgConnection, PgPool, types::Json};
 

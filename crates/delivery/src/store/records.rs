@@ -3,10 +3,11 @@
 use chrono::{DateTime, Utc};
 use model::{
     actor::Scope,
+    attributes::Attributes,
     id::{AppId, IntegrationId, JobId},
     job::JobStatus,
     page::Page,
-    record::{Attributes, Record, RecordFilter, RecordSync, RecordWithSync},
+    record::{Record, RecordFilter, RecordSync, RecordWithSync},
     record_page::{self, RecordCursor, RecordPageRequest},
 };
 use sqlx::{PgPool, types::Json};

@@ -2,9 +2,10 @@
 
 use model::{
     actor::Scope,
+    attributes::Attributes,
     id::{AppId, IntegrationId},
     page::Page,
-    record::{Attributes, SentFilter, SentRecord},
+    record::{SentFilter, SentRecord},
     record_page::{self, RecordCursor, RecordPageRequest},
 };
 use serde_json::Value;

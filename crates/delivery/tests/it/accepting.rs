@@ -5,8 +5,8 @@ use delivery::DeliveryError;
 use model::{
     actor::Scope,
     app::NewApp,
+    event::{Accepted, Event, EventType},
     id::AppId,
-    record::{Accepted, Event, EventType},
 };
 use serde_json::{Value, json};
 use sqlx::{AssertSqlSafe, PgPool, postgres::PgPoolOptions};

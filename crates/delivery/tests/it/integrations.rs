@@ -1,6 +1,6 @@
 //! Apps and integrations, their lanes, limits and secrets.
 
-use delivery::{DeliveryError, RecordFilter, RecordPageRequest, deletions};
+use delivery::{DeliveryError, deletions};
 use model::{
     actor::Scope,
     app::NewApp,
@@ -9,6 +9,8 @@ use model::{
     integration::IntegrationType,
     integration_query::IntegrationFilter,
     page::PageRequest,
+    record::RecordFilter,
+    record_page::RecordPageRequest,
 };
 use serde_json::{Value, json};
 use sqlx::PgPool;

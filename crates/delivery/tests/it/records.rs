@@ -1,7 +1,12 @@
 //! Reading the catalog and sent state.
 
-use delivery::{RecordFilter, RecordPageRequest};
-use model::{actor::Scope, id::AppId, job::JobStatus, record::SentFilter};
+use model::{
+    actor::Scope,
+    id::AppId,
+    job::JobStatus,
+    record::{RecordFilter, SentFilter},
+    record_page::RecordPageRequest,
+};
 use serde_json::json;
 use sqlx::{PgPool, postgres::PgPoolOptions};
 

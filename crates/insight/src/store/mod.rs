@@ -13,4 +13,5 @@ pub mod retention;
 pub mod saved_views;
 pub mod stats;
 pub mod storage;
+mod stored_name;
 pub mod trail;

@@ -1,7 +1,7 @@
 //! All jobs about one thing, of every part: by record, correlation id, deduplication id or job id. Each has an index of its own, so each is a
 //! sub-query limited to a page, and the newest rows of all are taken.
 
-use crate::store::job_lists::filter::{self, Part};
+use crate::store::job_lists::filter;
 use model::{
     actor::Scope,
     attempt::Attempt,
@@ -14,7 +14,7 @@ use model::{
 use queue::{
     error::QueueError,
     store::jobs::{
-        deduplication_id,
+        Part, deduplication_id, push_scope,
         read::rows::{JobRow, select},
     },
 };
@@ -145,7 +145,7 @@ fn push_of_records(
 }
 
 fn push_end(sql: &mut QueryBuilder<Postgres>, part: Part, scope: Scope, keys: &TrailKeys, page: PageRequest) {
-    filter::push_scope(sql, scope, part);
+    push_scope(sql, scope, part);
     if let Some(app_id) = keys.app_id {
         sql.push(" and j.app_id = ").push_bind(app_id);
     }

@@ -1,6 +1,6 @@
 //! The difference between a record and what an external system last accepted of it.
 
-use crate::{json::equal, record::Attributes};
+use crate::{attributes::Attributes, json::equal};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

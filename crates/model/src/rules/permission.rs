@@ -1,9 +1,10 @@
 //! Which role may do what. The API's extractors and the console's server functions decide only by this.
 
 use crate::actor::Role;
+use strum::VariantArray;
 
 /// What an actor may be allowed to do. For an actor bound to an app, only for that app.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::VariantArray)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, VariantArray)]
 pub enum Permission {
     /// See apps, integrations, jobs, records, dead letters, re-syncs, gauges.
     Read,
@@ -35,7 +36,7 @@ pub enum Permission {
 
 impl Permission {
     /// All.
-    pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 }
 
 /// Whether the role allows it.

@@ -7,7 +7,7 @@ use crate::{
     app::AppChanges,
     audit::AuditEntry,
     id::{ApiKeyId, AppId, DeadLetterId, IntegrationId, JobId, OperationId, ResyncId, UserId},
-    integration::IntegrationChanges,
+    integration_settings::IntegrationChanges,
     operation::{BulkAction, BulkSubject, NewBulk, OperationStep},
     resync::{NewResync, ResyncStep},
     rules::permission::Permission,

@@ -1,8 +1,9 @@
 //! The page of a job.
 
 use crate::{
+    attributes::Attributes,
     job::{Job, JobDetail, KeyNeighbour},
-    record::{Attributes, RecordWithSync},
+    record::RecordWithSync,
     request::RequestPreview,
     rules::explain::Explanation,
     stats::IntegrationGauge,

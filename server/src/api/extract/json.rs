@@ -150,7 +150,7 @@ fn pointer(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::integration::NewIntegration;
+    use model::integration_settings::NewIntegration;
     use serde_json::json;
 
     #[test]

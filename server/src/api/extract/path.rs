@@ -5,7 +5,7 @@ use axum::{
     extract::{FromRequestParts, Path},
     http::request::Parts,
 };
-use model::{integration::is_key, record::RecordKey};
+use model::{key::is_key, record::RecordKey};
 use std::str::FromStr;
 
 /// The `{id}` of the path.

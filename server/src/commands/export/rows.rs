@@ -2,7 +2,7 @@
 
 use crate::export_format::{DEAD_LETTERS, Writer};
 use clap::ValueEnum;
-use delivery::{Delivery, RecordFilter, RecordPageRequest};
+use delivery::Delivery;
 use model::{
     actor::Scope,
     filter::JobFilter,
@@ -10,7 +10,8 @@ use model::{
     integration::Integration,
     integration_query::IntegrationFilter,
     page::{MAX_LIMIT, Page, PageRequest},
-    record::{SentFilter, SentRecord},
+    record::{RecordFilter, SentFilter, SentRecord},
+    record_page::RecordPageRequest,
 };
 use serde::Serialize;
 use service::Pages;

@@ -20,11 +20,12 @@
 
 mod group;
 mod item;
+mod member;
 mod send;
 mod send_budget;
 
-pub(super) use group::Member;
 pub(super) use item::{Address, Item, body};
+pub(super) use member::Member;
 
 /// Most items of one request.
 pub(crate) const MAX_ITEMS: i32 = 100;

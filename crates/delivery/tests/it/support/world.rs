@@ -8,12 +8,16 @@ use insight::live::LiveHub;
 use model::{
     actor::{Actor, ActorKind, Role, Scope},
     app::NewApp,
+    attributes::Attributes,
+    event::{Accepted, Event},
     filter::JobFilter,
     id::{AppId, IntegrationId},
-    integration::{Integration, IntegrationWithSecret, NewIntegration},
+    integration::{Integration, IntegrationWithSecret},
+    integration_settings::NewIntegration,
     job::Job,
     page::PageRequest,
-    record::{Accepted, Attributes, Event, SentFilter, SentRecord},
+    record::{SentFilter, SentRecord},
+    record_page::RecordPageRequest,
     retention::Retentions,
     rules::backoff::{Backoff, RetrySchedule},
     sync_status::SyncStatus,
@@ -190,7 +194,7 @@ impl World {
     }
 
     pub(crate) async fn sent(&self, integration: IntegrationId) -> Vec<SentRecord> {
-        let page = delivery::RecordPageRequest { limit: 500, after: None };
+        let page = RecordPageRequest { limit: 500, after: None };
         self.delivery.sent(self.scope, integration, &SentFilter::default(), &page).await.unwrap().items
     }
 

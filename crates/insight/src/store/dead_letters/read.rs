@@ -3,7 +3,6 @@
 use super::found::{is_kept, push_kept};
 use crate::store::job_lists::{
     arms::Arm,
-    filter::{self, Part},
     walk::{self, Listing},
 };
 use chrono::{DateTime, Utc};
@@ -17,7 +16,10 @@ use model::{
     page::{Order, Page, PageRequest},
     rules::{narrowing, verdict::ErrorKind},
 };
-use queue::error::QueueError;
+use queue::{
+    error::QueueError,
+    store::jobs::{Part, push_scope},
+};
 use serde_json::Value;
 use sqlx::{PgPool, Postgres, QueryBuilder, types::Json};
 use std::{cmp::Reverse, collections::HashMap};
@@ -128,7 +130,7 @@ pub(super) fn check(filter: &JobFilter) -> Result<(), QueueError> {
 pub async fn get(pool: &PgPool, scope: Scope, id: DeadLetterId) -> Result<DeadLetter, QueueError> {
     let mut query = QueryBuilder::new(SELECT);
     query.push(" from ").push(Part::Dead.table()).push(" where j.id = ").push_bind(id.0);
-    filter::push_scope(&mut query, scope, Part::Dead);
+    push_scope(&mut query, scope, Part::Dead);
     let row = query.build_query_as::<Row>().fetch_optional(pool).await?;
     row.map(DeadLetter::from).ok_or(QueueError::NotFound)
 }

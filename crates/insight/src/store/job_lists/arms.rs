@@ -1,9 +1,9 @@
 //! The access paths to the rows that a filter asks for. Each path has an index of its own, so each is one arm of a union. A job that two
 //! paths lead to is returned by the first of them only, so that no job comes twice.
 
-use super::filter::{self, Part};
+use super::filter;
 use model::{actor::Scope, filter::JobFilter, id::AppId, job::JobStatus};
-use queue::store::jobs::record_of;
+use queue::store::jobs::{Part, push_scope, record_of};
 use sqlx::{Postgres, QueryBuilder};
 use uuid::Uuid;
 
@@ -140,7 +140,7 @@ impl<'a> Arm<'a> {
 
     /// Appends ` and …` for every condition on a row, whichever access path found it.
     pub(super) fn push_conditions(&self, sql: &mut QueryBuilder<Postgres>) {
-        filter::push_scope(sql, self.scope, self.part);
+        push_scope(sql, self.scope, self.part);
         filter::push(sql, self.filter, self.part);
         self.push_search(sql);
         if let (AccessPath::Correlated, Some(id)) = (&self.path, self.correlated()) {

@@ -2,7 +2,6 @@
 
 use super::{
     arms::Arm,
-    filter::Part,
     list::{list_from, may_match},
 };
 use crate::store::count_briefly::count_briefly;
@@ -15,7 +14,7 @@ use model::{
     page::{Order, Page, PageRequest},
     rules::narrowing,
 };
-use queue::error::QueueError;
+use queue::{error::QueueError, store::jobs::Part};
 use sqlx::{PgPool, Postgres, QueryBuilder};
 
 /// How many are counted in each part for the number shown with a list. It is low, because the list waits for it.

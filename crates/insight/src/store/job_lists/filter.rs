@@ -11,8 +11,7 @@ use model::{
     job::JobStatus,
     rules::masking::FirstSecret,
 };
-use queue::store::jobs::deduplication_id;
-pub(crate) use queue::store::jobs::{Part, push_scope};
+use queue::store::jobs::{Part, deduplication_id};
 use sqlx::{Postgres, QueryBuilder};
 
 /// Appends ` and …`: the job has this correlation id.

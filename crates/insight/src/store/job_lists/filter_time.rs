@@ -3,9 +3,9 @@
 //! An id (UUIDv7) begins with the time of the process that made it, while the times of rows are the database's. So ids are bounded with ten
 //! minutes to spare, and the row's own time is compared as well.
 
-use super::filter::Part;
 use chrono::{DateTime, NaiveTime, TimeDelta, Utc};
 use model::{filter::JobFilter, id::first_id};
+use queue::store::jobs::Part;
 use sqlx::{Postgres, QueryBuilder};
 
 /// How far the clock of a process may be off. `/readyz` and the overview report one that is further off as a fault.

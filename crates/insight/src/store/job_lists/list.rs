@@ -3,7 +3,6 @@
 
 use crate::store::job_lists::{
     arms::{AccessPath, Arm, MAX_DUE},
-    filter::Part,
     walk::{self, Listing},
 };
 use chrono::Utc;
@@ -17,7 +16,10 @@ use model::{
 };
 use queue::{
     error::QueueError,
-    store::jobs::read::rows::{self, JobRow},
+    store::jobs::{
+        Part,
+        read::rows::{self, JobRow},
+    },
 };
 use sqlx::PgPool;
 

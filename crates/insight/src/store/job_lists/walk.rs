@@ -3,14 +3,13 @@
 
 use super::{
     arms::{AccessPath, Arm},
-    filter::{self, Part},
-    filter_time,
+    filter, filter_time,
 };
 use model::{
     job::JobStatus,
     page::{Order, Page, PageRequest},
 };
-use queue::error::QueueError;
+use queue::{error::QueueError, store::jobs::Part};
 use sqlx::{FromRow, PgPool, Postgres, QueryBuilder, postgres::PgRow};
 use uuid::Uuid;
 

@@ -4,11 +4,12 @@
 use super::{
     selection::Selection,
     skip_reasons::{self, Reasons},
+    tally::Tally,
     undo_state,
 };
 use model::{
     id::{DeadLetterId, JobId, OperationId},
-    operation::{BulkAction, BulkSubject, SkipReason},
+    operation::{BulkAction, BulkSubject},
 };
 use queue::{
     error::QueueError,
@@ -26,25 +27,6 @@ pub(super) const GROUP: usize = 250;
 /// How long a group waits for a locked job; then its rows are tried one by one, and only the locked one again. With a longer timeout a slow
 /// producer would keep every bulk operation waiting.
 pub(super) const BEGIN: &str = "begin; set local lock_timeout = '500ms'";
-
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Tally {
-    pub changed: i64,
-    pub skipped: Reasons,
-}
-
-impl Tally {
-    pub(super) fn new(changed: usize, skipped: Reasons) -> Self {
-        Self { changed: count(changed), skipped }
-    }
-
-    /// The dead letters that were not changed are gone.
-    fn of_letters(changed: usize, selected: usize) -> Self {
-        let gone = count(selected.saturating_sub(changed));
-        let skipped = (gone > 0).then_some((SkipReason::Gone, gone)).into_iter().collect();
-        Self::new(changed, skipped)
-    }
-}
 
 impl Selection {
     /// Applies the action to each, and saves its earlier state; those whose state no longer allows it are skipped.
@@ -109,10 +91,6 @@ impl Selection {
         let left: Vec<JobId> = ids.iter().copied().filter(|id| !changed.contains(id)).collect();
         Ok(Tally::new(changed.len(), skip_reasons::of(conn, &left).await?))
     }
-}
-
-fn count(n: usize) -> i64 {
-    i64::try_from(n).unwrap_or(i64::MAX)
 }
 
 fn typed<T>(ids: &[Uuid], of: impl Fn(Uuid) -> T) -> Vec<T> {

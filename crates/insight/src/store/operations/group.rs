@@ -2,11 +2,7 @@
 //!
 //! So each row is changed once, whatever crashes between two groups, and a pause or an abort takes effect from the next group on.
 
-use super::{
-    apply::{BEGIN, Tally},
-    selection::Selection,
-    skip_reasons::Reasons,
-};
+use super::{apply::BEGIN, selection::Selection, skip_reasons::Reasons, tally::Tally};
 use model::{
     id::{OperationId, WorkerId},
     text,

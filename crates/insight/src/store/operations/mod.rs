@@ -13,6 +13,7 @@ mod run;
 mod selection;
 mod skip_reasons;
 mod start;
+mod tally;
 mod undo;
 mod undo_state;
 

@@ -1,6 +1,7 @@
 //! Reading bulk operations, and deletions of apps and integrations, which are listed with them.
 
-use super::{skip_reasons::Reasons, undo::is_undoable};
+use super::skip_reasons::Reasons;
+use crate::store::stored_name::parse_stored;
 use chrono::{DateTime, TimeDelta, Utc};
 use model::{
     actor::Scope,
@@ -48,10 +49,8 @@ impl TryFrom<Row> for Operation {
     type Error = QueueError;
 
     fn try_from(row: Row) -> Result<Self, QueueError> {
-        // CHECKs of the table allow known names only.
-        let unknown = |error: model::integration::UnknownName| sqlx::Error::Decode(Box::new(error));
-        let action = row.action.parse().map_err(unknown)?;
-        let state = row.state.parse().map_err(unknown)?;
+        let action = parse_stored(&row.action)?;
+        let state = parse_stored(&row.state)?;
         let mut skipped_reasons: Vec<Skipped> = row
             .skipped_reasons
             .0
@@ -69,7 +68,7 @@ impl TryFrom<Row> for Operation {
         let is_under_way = matches!(state, OperationState::Held | OperationState::Running);
         Ok(Self {
             id: row.id,
-            subject: row.subject.parse().map_err(unknown)?,
+            subject: parse_stored(&row.subject)?,
             action,
             filter: JobFilter { masked_names: None, ..row.filter.0 },
             named: row.named,
@@ -94,6 +93,14 @@ impl TryFrom<Row> for Operation {
             finished_at: row.finished_at,
         })
     }
+}
+
+/// Whether an operation in that state can be undone, if it changed something.
+const fn is_undoable(state: OperationState) -> bool {
+    matches!(
+        state,
+        OperationState::Running | OperationState::Paused | OperationState::Done | OperationState::Aborted
+    )
 }
 
 pub(super) fn seconds_for(rows: i64, rate_per_second: Option<i32>) -> i64 {

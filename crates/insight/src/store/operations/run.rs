@@ -6,9 +6,9 @@ use super::{
     apply::{GROUP, is_race},
     group::{GroupRun, Runner},
     read,
-    selection::Selection,
-    undo::Undone,
+    selection::{Selection, Undone},
 };
+use crate::store::stored_name::parse_stored;
 use model::{
     actor::Scope,
     filter::JobFilter,
@@ -155,14 +155,13 @@ async fn plan(pool: &PgPool, runner: Runner, id: OperationId) -> Result<Option<P
     else {
         return Ok(None);
     };
-    let unknown = |error: model::integration::UnknownName| sqlx::Error::Decode(Box::new(error));
     let undoes = match row.undoes.zip(row.undone_action) {
-        Some((id, action)) => Some(Undone { id, action: action.parse().map_err(unknown)? }),
+        Some((id, action)) => Some(Undone { id, action: parse_stored(&action)? }),
         None => None,
     };
     let selection = Selection {
-        subject: row.subject.parse().map_err(unknown)?,
-        action: row.action.parse().map_err(unknown)?,
+        subject: parse_stored(&row.subject)?,
+        action: parse_stored(&row.action)?,
         scope: row.app_id.map_or(Scope::AllApps, Scope::App),
         ids: row.ids,
         filter: row.filter.0,

@@ -1,15 +1,15 @@
 //! The rows of a bulk operation.
 
-use super::{undo::Undone, undo_state};
-use crate::store::job_lists::{arms::Arm, filter::Part};
+use super::undo_state;
+use crate::store::{job_lists::arms::Arm, stored_name::parse_stored};
 use model::{
     actor::Scope,
     filter::JobFilter,
-    id::IntegrationId,
+    id::{IntegrationId, OperationId},
     job::JobStatus,
     operation::{BulkAction, BulkSubject, DryRunPart, SampleRow},
 };
-use queue::error::QueueError;
+use queue::{error::QueueError, store::jobs::Part};
 use sqlx::{PgPool, Postgres, QueryBuilder};
 use uuid::Uuid;
 
@@ -24,6 +24,13 @@ pub(super) struct Selection {
     pub filter: JobFilter,
     /// Of an undo, the operation whose rows it is for instead.
     pub undoes: Option<Undone>,
+}
+
+/// The operation that is undone.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Undone {
+    pub id: OperationId,
+    pub action: BulkAction,
 }
 
 /// What a selection matches.
@@ -115,9 +122,7 @@ impl Selection {
         let rows: Vec<(IntegrationId, String, i64, Uuid)> = sql.build_query_as().fetch_all(pool).await?;
         let mut found = Found::default();
         for (integration_id, status, count, upper_id) in rows {
-            let status: JobStatus = status
-                .parse()
-                .map_err(|error| sqlx::Error::Decode(Box::<model::integration::UnknownName>::new(error)))?;
+            let status = parse_stored(&status)?;
             found.matched += count;
             found.upper_id = found.upper_id.max(Some(upper_id));
             found.parts.push(DryRunPart { integration_id, status, count });

@@ -1,14 +1,16 @@
 //! The undo of a bulk operation: an operation of its own on what the first one changed. Jobs attempted since stay as they are.
 
 use super::{
-    apply::Tally,
-    read, skip_reasons,
+    read,
+    selection::Undone,
+    skip_reasons,
+    tally::Tally,
     undo_state::{self, SavedState},
 };
 use model::{
     actor::{Actor, Scope},
     id::{AppId, DeadLetterId, JobId, OperationId},
-    operation::{BulkAction, Operation, OperationState},
+    operation::{BulkAction, Operation},
     text,
 };
 use queue::{
@@ -63,13 +65,6 @@ pub async fn undo(
     .execute(&mut *connection)
     .await?;
     read::get(connection, scope, id).await
-}
-
-/// The operation that is undone.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Undone {
-    pub id: OperationId,
-    pub action: BulkAction,
 }
 
 impl Undone {
@@ -135,12 +130,4 @@ impl Undone {
         dead_letters::undo_requeue(connection, self.id, &dead).await?;
         Ok(waiting.into_iter().chain(cancelled).collect())
     }
-}
-
-/// Whether an operation in that state can be undone, if it changed something.
-pub(super) const fn is_undoable(state: OperationState) -> bool {
-    matches!(
-        state,
-        OperationState::Running | OperationState::Paused | OperationState::Done | OperationState::Aborted
-    )
 }

@@ -5,7 +5,7 @@ use super::{
     eta::{Levels, Pace, eta_seconds},
     latency, live_snapshots,
 };
-use crate::store::failures;
+use crate::store::{failures, stored_name::parse_stored};
 use chrono::{DateTime, Utc};
 use model::{
     actor::Scope,
@@ -227,7 +227,7 @@ async fn read(connection: &mut PgConnection, only: Option<IntegrationId>) -> Res
             });
             let breaker = match row.breaker_state {
                 Some(state) => Some(Breaker {
-                    state: state.parse().map_err(unknown_name)?,
+                    state: parse_stored(&state)?,
                     since: row.breaker_since,
                     probe_at: row.probe_at,
                     held_until: row.breaker_held_until,
@@ -242,8 +242,8 @@ async fn read(connection: &mut PgConnection, only: Option<IntegrationId>) -> Res
                 app_id: row.app_id,
                 app_name: row.app_name,
                 name: row.name,
-                integration_type: row.integration_type.parse().map_err(unknown_name)?,
-                state: row.state.parse().map_err(unknown_name)?,
+                integration_type: parse_stored(&row.integration_type)?,
+                state: parse_stored(&row.state)?,
                 state_reason: row.state_reason,
                 breaker,
                 backlog: counts.backlog,
@@ -274,9 +274,4 @@ async fn read(connection: &mut PgConnection, only: Option<IntegrationId>) -> Res
             })
         })
         .collect()
-}
-
-/// A CHECK of the table allows known names only: an unknown one was written by a newer version.
-fn unknown_name(error: model::integration::UnknownName) -> QueueError {
-    QueueError::Database(sqlx::Error::Decode(error.into()))
 }

@@ -17,7 +17,13 @@ use crate::{
 };
 use serde_json::Value;
 
-impl Sensitive for Integration {
+/// Data without payloads of apps, some of which is internal.
+pub(super) trait Internal {
+    /// As [`Sensitive::hide_internals`].
+    fn hide(&mut self, role: Role);
+}
+
+impl<T: Internal> Sensitive for T {
     fn app_ids(&self) -> Vec<AppId> {
         Vec::new()
     }
@@ -27,6 +33,12 @@ impl Sensitive for Integration {
     }
 
     fn hide_internals(&mut self, role: Role) {
+        self.hide(role);
+    }
+}
+
+impl Internal for Integration {
+    fn hide(&mut self, role: Role) {
         if is_allowed(role, Permission::Configure) {
             return;
         }
@@ -41,16 +53,8 @@ impl Sensitive for Integration {
 }
 
 /// Lines of the audit log contain the configuration of integrations.
-impl Sensitive for AuditEntry {
-    fn app_ids(&self) -> Vec<AppId> {
-        Vec::new()
-    }
-
-    fn mask(&mut self, _masks: &Masks) -> usize {
-        0
-    }
-
-    fn hide_internals(&mut self, role: Role) {
+impl Internal for AuditEntry {
+    fn hide(&mut self, role: Role) {
         if is_allowed(role, Permission::Configure) {
             return;
         }
@@ -62,64 +66,32 @@ impl Sensitive for AuditEntry {
     }
 }
 
-impl Sensitive for Resync {
-    fn app_ids(&self) -> Vec<AppId> {
-        Vec::new()
-    }
-
-    fn mask(&mut self, _masks: &Masks) -> usize {
-        0
-    }
-
-    fn hide_internals(&mut self, role: Role) {
+impl Internal for Resync {
+    fn hide(&mut self, role: Role) {
         if is_portal(role) {
             MASK.clone_into(&mut self.requested_by);
         }
     }
 }
 
-impl Sensitive for Operation {
-    fn app_ids(&self) -> Vec<AppId> {
-        Vec::new()
-    }
-
-    fn mask(&mut self, _masks: &Masks) -> usize {
-        0
-    }
-
-    fn hide_internals(&mut self, role: Role) {
+impl Internal for Operation {
+    fn hide(&mut self, role: Role) {
         if is_portal(role) {
             MASK.clone_into(&mut self.requested_by);
         }
     }
 }
 
-impl Sensitive for BreakerFlip {
-    fn app_ids(&self) -> Vec<AppId> {
-        Vec::new()
-    }
-
-    fn mask(&mut self, _masks: &Masks) -> usize {
-        0
-    }
-
-    fn hide_internals(&mut self, role: Role) {
+impl Internal for BreakerFlip {
+    fn hide(&mut self, role: Role) {
         if is_portal(role) {
             self.actor.iter_mut().for_each(|actor| MASK.clone_into(actor));
         }
     }
 }
 
-impl Sensitive for Activity {
-    fn app_ids(&self) -> Vec<AppId> {
-        Vec::new()
-    }
-
-    fn mask(&mut self, _masks: &Masks) -> usize {
-        0
-    }
-
-    fn hide_internals(&mut self, role: Role) {
+impl Internal for Activity {
+    fn hide(&mut self, role: Role) {
         if let Some(actor) = self.actor.as_mut().filter(|_| is_portal(role)) {
             self.message = self.message.replace(actor.as_str(), MASK);
             MASK.clone_into(actor);

@@ -15,7 +15,7 @@ pub use internals::may_know_workers;
 pub use name::{authenticates, is_secret as is_secret_name};
 pub use sensitive::{Masks, Sensitive};
 
-use crate::{json, record::Attributes};
+use crate::{attributes::Attributes, json};
 use serde_json::{Map, Value};
 
 /// Shown instead of a value.

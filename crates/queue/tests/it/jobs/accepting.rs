@@ -4,11 +4,11 @@ use crate::support::{World, end, given_up, retried, sent};
 use insight::store::{explain, job_lists, trail};
 use model::{
     actor::Scope,
+    event::EventType,
     filter::JobFilter,
     id::{BatchId, JobId},
     job::{EnqueueOutcome, JobStatus},
     page::PageRequest,
-    record::EventType,
     rules::explain::ReasonCode,
     trace::TraceContext,
 };
