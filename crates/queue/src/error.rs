@@ -91,6 +91,11 @@ impl QueueError {
         matches!(self, Self::Unavailable(sqlx::Error::Database(error)) if is_missing_partition(error.as_ref()))
     }
 
+    /// The error with its causes, which its own text does not contain.
+    pub(crate) fn with_causes(&self) -> String {
+        model::text::sanitise(&model::text::causes(self), 500)
+    }
+
     /// For an answer that did not come in time: the statement may or may not have been executed.
     pub(crate) fn no_answer() -> Self {
         Self::Unavailable(sqlx::Error::PoolTimedOut)

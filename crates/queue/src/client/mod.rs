@@ -1,21 +1,16 @@
 //! The client, which enqueues jobs.
 
-mod bulk;
+pub(crate) mod bulk;
 pub(crate) mod lane;
-mod transaction;
-
-pub use bulk::{Bulk, BulkError};
-pub use lane::LaneOptions;
-pub use transaction::JobTransaction;
+pub(crate) mod transaction;
 
 use crate::{
-    QueueError, Waker,
-    job::{Job, NewJob},
+    Job, JobTransaction, LaneOptions, NewJob, QueueError, Waker,
     store::{
         jobs::{self, BEGIN},
         own_lanes,
     },
-    worker::{DEFAULT_PROGRAM, EngineHandle},
+    worker::{DEFAULT_PROGRAM, Engine},
 };
 use futures::future::BoxFuture;
 use model::{
@@ -104,7 +99,7 @@ impl Client {
         Ok(Self { pool: pool.clone(), app_id, integration_id, program: program.into(), waker })
     }
 
-    pub(crate) fn wake_directly(&self, engine: &EngineHandle) {
+    pub(crate) fn wake_directly(&self, engine: &Engine) {
         self.waker.wake_directly(engine);
     }
 
@@ -165,7 +160,7 @@ impl Client {
     /// Wakes the workers of all processes. It is needed only after the commit of a transaction of yours that enqueued. Calls within a few
     /// milliseconds are combined.
     pub fn wake(&self) {
-        self.waker.jobs_added();
+        self.waker.wake();
     }
 
     /// A job of this app, with its attempts, its progress and its result.

@@ -1,8 +1,7 @@
 //! A job to be enqueued.
 
-use super::Job;
 use crate::{
-    error::QueueError,
+    Job, QueueError,
     store::{
         jobs::{JobSpec, SingleJob},
         own_lanes::LaneTarget,

@@ -7,8 +7,8 @@ use super::{
 };
 use crate::{
     error::QueueError,
-    pool::end,
     store::{
+        connections::end,
         jobs::{self, BEGIN},
         leader::Term,
         retention,

@@ -4,7 +4,7 @@ use super::Service;
 use crate::{
     error::QueueError,
     store::{breakers, leader::Term},
-    wake,
+    wake::wake_all,
 };
 use async_trait::async_trait;
 use sqlx::PgPool;
@@ -15,7 +15,7 @@ const CHUNK: i64 = 100;
 
 /// Checks breakers once a second, and wakes the workers when more jobs may run.
 #[derive(Debug)]
-pub struct Breakers;
+pub(super) struct Breakers;
 
 #[async_trait]
 impl Service for Breakers {
@@ -37,7 +37,7 @@ impl Service for Breakers {
             return Ok(false);
         }
         if breakers::tick(pool, term, &due).await? {
-            wake::all(pool).await?;
+            wake_all(pool).await?;
         }
         Ok(due.len() as i64 == CHUNK)
     }

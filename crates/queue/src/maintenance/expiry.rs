@@ -7,12 +7,12 @@ use super::{
 };
 use crate::{
     error::QueueError,
-    pool::end,
     store::{
+        connections::end,
         jobs::{self, BEGIN, ExpiredJob},
         leader::Term,
     },
-    wake,
+    wake::wake_all,
 };
 use async_trait::async_trait;
 use sqlx::PgPool;
@@ -28,7 +28,7 @@ const CHUNK: usize = 1_000;
 /// Ends jobs as `cancelled`, with the reason `expired`, if they are not being processed when their `expires_at` has passed: within a second or so,
 /// also where no claim would find them (`store/jobs/cancel/expire.rs`). One that cannot be ended, or is locked elsewhere, does not block others.
 #[derive(Debug)]
-pub struct Expiry {
+pub(super) struct Expiry {
     /// How far a scan that found many has come; none: at the beginning.
     cursor: Mutex<Option<ExpiredJob>>,
     passed_over: PassedOver,
@@ -81,7 +81,7 @@ impl Service for Expiry {
         if count > 0 {
             tracing::debug!(count, "cancelled expired jobs");
             // Jobs that waited for them may run now.
-            wake::all(pool).await?;
+            wake_all(pool).await?;
         }
         error.map_or(Ok(cursor.is_some()), Err)
     }

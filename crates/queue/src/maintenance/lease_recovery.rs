@@ -8,13 +8,13 @@ use super::{
 use crate::{
     config::EngineConfig,
     error::QueueError,
-    pool::end,
     store::{
+        connections::end,
         jobs::{self, Recovered},
         leader::Term,
         workers,
     },
-    wake,
+    wake::wake_all,
 };
 use async_trait::async_trait;
 use model::id::{ClaimBatchId, JobId, WorkerId};
@@ -31,7 +31,7 @@ const JOBS: usize = 1_000;
 /// Finds jobs whose lease has ended and ends their attempt: they are to be retried, or, jobs of a program after three leases lost in
 /// a row, dead letters. A job that cannot be recovered is skipped, and so is one that is locked elsewhere, or whose key is: all others are recovered.
 #[derive(Debug)]
-pub(crate) struct LeaseRecovery {
+pub(super) struct LeaseRecovery {
     interval: Duration,
     cursors: Mutex<Cursors>,
     passed_over: PassedOver,
@@ -48,7 +48,7 @@ struct Cursors {
 
 impl LeaseRecovery {
     /// Runs every `HEADGATE_RECOVERY_INTERVAL`.
-    pub(crate) fn new(config: &EngineConfig) -> Self {
+    pub(super) fn new(config: &EngineConfig) -> Self {
         Self {
             interval: config.recovery_interval,
             cursors: Mutex::default(),
@@ -76,7 +76,7 @@ impl LeaseRecovery {
         if recovered != Recovered::default() {
             let Recovered { returned, dead, cancelled } = recovered;
             tracing::warn!(given_back = returned, dead, cancelled, "recovered jobs of workers that vanished");
-            wake::all(pool).await?;
+            wake_all(pool).await?;
         }
         error.map_or(Ok(recovered), Err)
     }

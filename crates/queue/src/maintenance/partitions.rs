@@ -14,7 +14,7 @@ use std::time::Duration;
 
 /// Creates the partitions of today and the next seven days.
 #[derive(Debug, Default)]
-pub(crate) struct Partitions;
+pub(super) struct Partitions;
 
 #[async_trait]
 impl Service for Partitions {

@@ -39,7 +39,7 @@ impl PassedOver {
 
     /// Logs and counts a job that could not be processed, and leaves it alone for a while.
     pub(super) fn note(&self, id: JobId, error: &QueueError) {
-        let error = super::run::with_causes(error);
+        let error = error.with_causes();
         tracing::error!(job.id = %id, service = self.service, %error, "{} skips job {id} and will try it again later", self.service);
         if let Some(health) = self.health.get() {
             health.passed_over(self.service);

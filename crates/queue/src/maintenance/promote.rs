@@ -36,7 +36,7 @@ const POSTPONED: Duration = Duration::from_secs(60);
 
 /// Promotes due jobs, wakes forgotten lanes and thins `lane_wakes`; sleeps until the next job is due. A job that cannot be moved does not block others.
 #[derive(Debug)]
-pub struct Promote {
+pub(super) struct Promote {
     next_in_ms: AtomicU64,
     woke_at: Mutex<Option<Instant>>,
     passed_over: PassedOver,

@@ -35,30 +35,25 @@ const RUN: Duration = Duration::from_secs(2);
 
 /// Recounts the jobs of every integration, and then what other crates count; logs and corrects what was wrong.
 #[derive(Debug)]
-pub struct Recount {
+pub(crate) struct Recount {
     counters: Vec<Arc<dyn Counters>>,
     started_at: Instant,
     after_start: Duration,
     count_timeout: Duration,
 }
 
-impl Default for Recount {
-    fn default() -> Self {
-        Self::with(AFTER_START, COUNT_TIMEOUT)
-    }
-}
-
 impl Recount {
-    /// With another wait before the first round, and another timeout of the statements: for tests and tools.
-    #[must_use]
-    pub fn with(after_start: Duration, count_timeout: Duration) -> Self {
-        Self { counters: Vec::new(), started_at: Instant::now(), after_start, count_timeout }
+    /// Recounts jobs, and then these, in this order.
+    pub(crate) fn new(counters: Vec<Arc<dyn Counters>>) -> Self {
+        Self::with(counters, AFTER_START, COUNT_TIMEOUT)
     }
 
-    /// Recounts these too, in this order.
-    #[must_use]
-    pub fn with_counters(self, counters: Vec<Arc<dyn Counters>>) -> Self {
-        Self { counters, ..self }
+    pub(crate) fn with(
+        counters: Vec<Arc<dyn Counters>>,
+        after_start: Duration,
+        count_timeout: Duration,
+    ) -> Self {
+        Self { counters, started_at: Instant::now(), after_start, count_timeout }
     }
 }
 

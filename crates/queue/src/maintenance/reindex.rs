@@ -14,28 +14,15 @@ use sqlx::{Connection as _, PgConnection, PgPool};
 use std::time::Duration;
 
 /// Reads of a smaller index are fast, however empty it is.
-const MIN_BYTES: i64 = 64 * 1024 * 1024;
+pub(super) const MIN_BYTES: i64 = 64 * 1024 * 1024;
 /// How long old transactions are waited for. Others do not have to wait meanwhile.
 const LOCK_TIMEOUT: &str = "set lock_timeout = '30s'";
 
 /// Checks once an hour and rebuilds one index at a time, on a connection of its own.
 #[derive(Debug)]
-pub struct Reindex {
-    min_bytes: i64,
-}
-
-impl Default for Reindex {
-    fn default() -> Self {
-        Self::with_min_bytes(MIN_BYTES)
-    }
-}
-
-impl Reindex {
-    /// Leaves smaller indexes alone.
-    #[must_use]
-    pub fn with_min_bytes(min_bytes: i64) -> Self {
-        Self { min_bytes }
-    }
+pub(crate) struct Reindex {
+    /// Smaller indexes are left alone.
+    pub(crate) min_bytes: i64,
 }
 
 #[async_trait]

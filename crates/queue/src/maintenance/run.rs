@@ -56,7 +56,7 @@ async fn run(service: &Arc<dyn Service>, pool: &PgPool, term: Term, health: &Mai
             health.succeeded(name, began_at.elapsed());
             return if is_more { Duration::ZERO } else { service.interval() };
         }
-        Ok(Err(error)) => with_causes(&error),
+        Ok(Err(error)) => error.with_causes(),
         Err(error) if error.is_panic() => panic_message(error.into_panic()),
         // The runtime shuts down.
         Err(_) => return LONGEST_WAIT,
@@ -71,11 +71,6 @@ async fn run(service: &Arc<dyn Service>, pool: &PgPool, term: Term, health: &Mai
 
 fn back_off(failures: u32) -> Duration {
     FIRST_WAIT.saturating_mul(1 << failures.saturating_sub(1).min(10)).min(LONGEST_WAIT)
-}
-
-/// The error with its causes, which its own text does not contain.
-pub(super) fn with_causes(error: &QueueError) -> String {
-    model::text::sanitise(&model::text::causes(error), 500)
 }
 
 fn panic_message(panic: Box<dyn std::any::Any + Send>) -> String {

@@ -1,8 +1,18 @@
 //! The trait of a service, and the engine's own services.
 
 use super::{
-    Breakers, Counters, Expiry, FoldCounts, LeaseRecovery, MaintenanceHealth, Partitions, Promote, Recount,
-    Reindex, Retention, Tidy, Vacuum,
+    Counters, MaintenanceHealth,
+    breakers::Breakers,
+    expiry::Expiry,
+    fold_counts::FoldCounts,
+    lease_recovery::LeaseRecovery,
+    partitions::Partitions,
+    promote::Promote,
+    recount::Recount,
+    reindex::{MIN_BYTES, Reindex},
+    retention::Retention,
+    tidy::Tidy,
+    vacuum::Vacuum,
 };
 use crate::{config::EngineConfig, error::QueueError, store::leader::Term};
 use async_trait::async_trait;
@@ -65,10 +75,10 @@ pub fn all_services(config: &EngineConfig, extra: Vec<Arc<dyn Service>>) -> Vec<
         Arc::new(Expiry::default()),
         Arc::new(FoldCounts::default()),
         Arc::new(Partitions),
-        Arc::new(Retention::new(config.retentions)),
+        Arc::new(Retention::of_engine(config.retentions)),
         Arc::new(Vacuum::default()),
-        Arc::new(Recount::default().with_counters(counters)),
-        Arc::new(Reindex::default()),
+        Arc::new(Recount::new(counters)),
+        Arc::new(Reindex { min_bytes: MIN_BYTES }),
         Arc::new(Tidy::default()),
     ];
     services.extend(extra);

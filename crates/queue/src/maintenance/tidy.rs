@@ -25,7 +25,7 @@ const CHUNK_INTERVAL: Duration = Duration::from_secs(1);
 /// whose head is gone continues with the next job. There are none unless something went wrong, and then they are counted:
 /// `headgate_tidied_rows_total`.
 #[derive(Debug, Default)]
-pub struct Tidy {
+pub(super) struct Tidy {
     cursors: Mutex<Cursors>,
     is_complete: AtomicBool,
     /// By the current scan.

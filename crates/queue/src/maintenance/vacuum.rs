@@ -19,7 +19,7 @@ use tokio::sync::Mutex;
 
 /// Vacuums each hot table whose dead rows passed the threshold, on a connection of its own.
 #[derive(Debug, Default)]
-pub struct Vacuum {
+pub(super) struct Vacuum {
     connection: Mutex<Option<PgConnection>>,
     warned_not_owner: AtomicBool,
 }

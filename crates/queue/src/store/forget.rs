@@ -3,8 +3,8 @@
 
 use crate::{
     error::QueueError,
-    pool::lookup_settings,
     store::{
+        connections::lookup_settings,
         jobs,
         leader::{self, Term},
     },

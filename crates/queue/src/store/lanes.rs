@@ -21,7 +21,7 @@ pub struct Lane {
     pub is_open: bool,
     /// Jobs that run at once, over all processes; requests at once where one request delivers several jobs.
     pub max_concurrency: i32,
-    /// Jobs that one request delivers at most, 1 or more. Jobs claimed together meet in [`crate::worker::Peers`].
+    /// Jobs that one request delivers at most, 1 or more. Jobs claimed together meet in [`crate::LeasedJob::share_with_peers`].
     pub jobs_per_request: i32,
     /// Keys of the rows of `rate_limits` that count every request.
     pub limit_keys: Vec<String>,

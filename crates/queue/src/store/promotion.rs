@@ -2,8 +2,7 @@
 
 use crate::{
     error::QueueError,
-    pool::end,
-    store::{jobs::BEGIN, leader::Term},
+    store::{connections::end, jobs::BEGIN, leader::Term},
 };
 use model::id::{JobId, WorkerId};
 use sqlx::{PgConnection, PgPool};

@@ -1,5 +1,5 @@
 //! Deletes rows past their retention, in chunks so that no statement keeps a snapshot for long. Each crate lists those of its own tables as
-//! [`Expired`] and hands them to a [`Retention`](crate::maintenance::Retention); most are made by [`expired!`](crate::expired).
+//! [`Expired`] and hands them to a service of the leader ([`crate::maintenance::retention_of`]); most are made by [`expired!`](crate::expired).
 //!
 //! The clock is read once a statement (`select clock_timestamp()`): read for each row, it could not be looked up in an index, and a run
 //! that finds nothing to delete would read all rows. For the same reason a table with several retentions has a row for each: a join with the list of

@@ -29,12 +29,13 @@
 //! ```
 
 mod enqueued;
+mod with_limits;
 
 pub use enqueued::Enqueued;
+pub use with_limits::{leased_job, recount, reindex};
 
 use crate::{
-    Client, EngineConfig, QueueError,
-    job::{Job, JobHandler},
+    Client, EngineConfig, Job, JobHandler, QueueError,
     maintenance::Maintenance,
     store::jobs,
     worker::{DEFAULT_PROGRAM, Handlers, by_hand},

@@ -93,7 +93,7 @@ pub(in crate::connector) struct Member {
 impl Member {
     pub(in crate::connector) fn join(job: &LeasedJob) -> Self {
         // Alone where another handler runs the others.
-        let group = job.peers().share(Group::of).unwrap_or_else(|| Arc::new(Group::of(1)));
+        let group = job.share_with_peers(Group::of).unwrap_or_else(|| Arc::new(Group::of(1)));
         Self { group, position: (job.created_at, job.id), has_decided: false }
     }
 
@@ -143,7 +143,7 @@ mod tests {
         connector::bundle::Address, database_time::DatabaseTime, store::integrations::SealedSecrets,
     };
     use model::id::{AppId, AssignmentId, ClaimBatchId, IntegrationId};
-    use queue::{store::jobs::ClaimedJob, worker::Slots};
+    use queue::{store::jobs::ClaimedJob, testing::leased_job};
 
     fn leased() -> LeasedJob {
         let now = Utc::now();
@@ -175,7 +175,7 @@ mod tests {
             trace: None,
             payload: None,
         };
-        LeasedJob::new(job, Duration::from_secs(30), Slots::unlimited(), Arc::default())
+        leased_job(job, None)
     }
 
     fn member(group: &Arc<Group>, job: &LeasedJob) -> Member {

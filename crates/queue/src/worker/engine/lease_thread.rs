@@ -9,15 +9,9 @@ use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 use tokio::sync::oneshot;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-/// A loop of the engine has stopped: this process records nothing more, and has released its lease.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stuck {
-    /// The loop: `runtime`, `claims`, `finisher`, `writer`, `locked results`, `wake-ups` or `heartbeats`.
-    pub part: &'static str,
-}
-
-/// What a process does when a loop has stopped.
-pub type OnStuck = Arc<dyn Fn(Stuck) + Send + Sync>;
+/// What a process does when a loop of its engine has stopped: it records nothing more, and has released its lease. It gets the name of the loop:
+/// `runtime`, `claims`, `finisher`, `writer`, `locked results`, `wake-ups` or `heartbeats`.
+pub(super) type OnStuck = Arc<dyn Fn(&'static str) + Send + Sync>;
 
 /// The running thread. It ends when this is dropped.
 pub(super) struct LeaseThread {
@@ -82,7 +76,7 @@ impl Body {
             self.watch.lease.lose();
             self.watch.watchdog.note_stuck(part);
             tracing::error!(part, "the engine has stopped: {part} no longer responds; the lease is released");
-            (self.on_stuck)(Stuck { part });
+            (self.on_stuck)(part);
         }
     }
 

@@ -13,7 +13,7 @@ use crate::{
     error::QueueError,
     mutex::lock,
     store::breakers::{Change, Observed, Report, observe, watched},
-    wake,
+    wake::wake_all,
     worker::{
         finish::{
             Finished,
@@ -134,7 +134,7 @@ impl Breakers {
         if report.lets_more_run {
             self.wake_ups.wake();
             // Other processes poll if this is lost.
-            let _ = timeout(REPORT_TIMEOUT, wake::all(&self.pool)).await;
+            let _ = timeout(REPORT_TIMEOUT, wake_all(&self.pool)).await;
         }
     }
 }

@@ -17,6 +17,7 @@ use rand::Rng as _;
 use serde_json::Value;
 use sqlx::PgPool;
 use std::{
+    any::Any,
     sync::{
         Arc, Mutex, MutexGuard, OnceLock,
         atomic::{AtomicBool, Ordering},
@@ -84,8 +85,7 @@ struct StoppedClock {
 
 impl LeasedJob {
     /// Makes the handle of a claimed job.
-    #[must_use]
-    pub fn new(job: ClaimedJob, timeout: Duration, slots: Slots, peers: Arc<Peers>) -> Self {
+    pub(crate) fn new(job: ClaimedJob, timeout: Duration, slots: Slots, peers: Arc<Peers>) -> Self {
         Self {
             id: job.id,
             app_id: job.app_id,
@@ -117,9 +117,14 @@ impl LeasedJob {
         }
     }
 
+    /// For tests: alone, and without limits.
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) fn unlimited(job: ClaimedJob, timeout: Duration) -> Self {
+        Self::new(job, timeout, Slots::default(), Arc::default())
+    }
+
     /// Writes the reports of [`progress`](Self::progress) to this database. Must be called inside a tokio runtime, whose tasks write them.
-    #[must_use]
-    pub fn reporting_to(mut self, pool: PgPool) -> Self {
+    pub(crate) fn reporting_to(mut self, pool: PgPool) -> Self {
         self.report_to = Some(ReportTo::new(pool));
         self
     }
@@ -157,10 +162,11 @@ impl LeasedJob {
             .unwrap_or(DateTime::<Utc>::MAX_UTC)
     }
 
-    /// The jobs of the same lane that came with the same claim.
-    #[must_use]
-    pub fn peers(&self) -> &Peers {
-        &self.peers
+    /// A value that the jobs of the same lane that came with the same claim share. The first caller makes it, and is told how many there are,
+    /// including this one; some of them may never run, if the lease ends before. None when another handler made a value of another type. It lives as
+    /// long as any of the jobs, or any other clone of the `Arc`.
+    pub fn share_with_peers<T: Any + Send + Sync>(&self, make: impl FnOnce(usize) -> T) -> Option<Arc<T>> {
+        self.peers.share(make)
     }
 
     /// If it fails, its wait gets the same jitter as its peers', so that they are due together: jobs of one request share one request again, instead

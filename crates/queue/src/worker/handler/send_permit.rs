@@ -11,7 +11,7 @@ use std::{
 };
 
 /// A handler's own note of what may have arrived, which only the handler can read.
-pub type Uncertain = Box<dyn Any + Send + Sync>;
+pub(crate) type Uncertain = Box<dyn Any + Send + Sync>;
 
 /// The permission to send for a job, for a task that sends for several jobs and outlives their handlers.
 #[derive(Clone)]

@@ -235,9 +235,8 @@ mod tests {
         let handler = Arc::new(Counting::default());
         let runner = idle_runner(Handlers::new(Arc::clone(&handler) as Arc<dyn AttemptHandler>));
         let lease = Arc::new(Lease::new());
-        let leased =
-            LeasedJob::new(plain(), Duration::from_secs(3_600), Slots::unlimited(), Arc::new(Peers::new(1)));
-        (handler, runner, Attempt::new(leased, plain(), Slots::unlimited(), lease))
+        let leased = LeasedJob::unlimited(plain(), Duration::from_secs(3_600));
+        (handler, runner, Attempt::new(leased, plain(), Slots::default(), lease))
     }
 
     #[tokio::test]

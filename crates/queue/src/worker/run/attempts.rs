@@ -111,12 +111,7 @@ mod tests {
     use super::*;
     use crate::{
         store::jobs::ClaimedJob,
-        worker::{
-            handler::{LeasedJob, Peers},
-            lease::Lease,
-            limit::Slots,
-            sample_job::plain,
-        },
+        worker::{handler::LeasedJob, lease::Lease, limit::Slots, sample_job::plain},
     };
     use std::time::Duration;
     use tracing_subscriber::{Layer, layer::Context, prelude::*};
@@ -138,8 +133,7 @@ mod tests {
         let [slow, blocked] = [(); 2].map(|()| {
             let job = plain();
             let ticket = ClaimedJob { id: job.id, assignment_id: job.assignment_id, ..plain() };
-            let leased =
-                LeasedJob::new(job, Duration::from_secs(1), Slots::default(), Arc::new(Peers::new(1)));
+            let leased = LeasedJob::unlimited(job, Duration::from_secs(1));
             Arc::new(Attempt::new(leased, ticket, Slots::default(), Arc::new(Lease::endless())))
         });
         attempts.add(&slow);

@@ -3,8 +3,10 @@
 
 use crate::{
     error::QueueError,
-    pool::lookup_settings,
-    store::jobs::claim::claimed::{Claimed, ClaimedJob},
+    store::{
+        connections::lookup_settings,
+        jobs::claim::claimed::{Claimed, ClaimedJob},
+    },
 };
 use model::id::{AssignmentId, ClaimBatchId, IntegrationId, WorkerId};
 use sqlx::{AssertSqlSafe, PgConnection, PgPool, Postgres, Row as _, Transaction};

@@ -2,15 +2,17 @@
 
 use crate::{
     error::QueueError,
-    pool::lookup_settings,
-    store::jobs::{
-        finish::{
-            end::{Applied, AttemptEnd},
-            params::EndParams,
-        },
-        rows::{
-            columns::{column, sparse},
-            keys,
+    store::{
+        connections::lookup_settings,
+        jobs::{
+            finish::{
+                end::{Applied, AttemptEnd},
+                params::EndParams,
+            },
+            rows::{
+                columns::{column, sparse},
+                keys,
+            },
         },
     },
 };

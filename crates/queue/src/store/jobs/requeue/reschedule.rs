@@ -1,6 +1,9 @@
 //! Letting jobs run earlier than they were scheduled for.
 
-use crate::{error::QueueError, pool::begin, store::jobs::BEGIN};
+use crate::{
+    error::QueueError,
+    store::{connections::begin, jobs::BEGIN},
+};
 use chrono::{DateTime, Utc};
 use model::id::{IntegrationId, JobId};
 use sqlx::{PgExecutor, PgPool};

@@ -6,9 +6,8 @@
 
 use crate::{
     error::QueueError,
-    pool::{
-        ACQUIRE_TIMEOUT, DEFAULT_LOCK_TIMEOUT, DEFAULT_STATEMENT_TIMEOUT, is_sound, prepare, set_lock_timeout,
-    },
+    pool::{ACQUIRE_TIMEOUT, DEFAULT_STATEMENT_TIMEOUT, is_sound, prepare, set_lock_timeout},
+    store::connections::DEFAULT_LOCK_TIMEOUT,
 };
 use sqlx::{
     AssertSqlSafe, Connection as _, PgConnection, PgPool, SqlSafeStr as _,
