@@ -2,6 +2,9 @@
 
 use model::{etag::Changed, job::JobStatus, operation::OperationState, problem::Faults};
 
+/// What most functions of the engine return.
+pub(crate) type Result<T, E = QueueError> = std::result::Result<T, E>;
+
 /// Why the engine could not do what it was asked.
 ///
 /// Not `non_exhaustive`: the API and the console match every variant, so that a new one stops the build instead of answering 500.

@@ -1,10 +1,8 @@
 //! The embedded migrations, and how they are applied while other processes use the schema.
 
 use crate::error::{QueueError, is_race};
-use sqlx::{
-    Connection as _, PgConnection, PgPool,
-    migrate::{MigrateError, Migrator},
-};
+use sqlx::migrate::{MigrateError, Migrator};
+use sqlx::{Connection as _, PgConnection, PgPool};
 use std::{borrow::Cow, time::Duration};
 
 /// The migrations of the repository's folder `migrations`.

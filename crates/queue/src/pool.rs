@@ -5,10 +5,8 @@
 //! refuse start-up options.
 
 use crate::{error::QueueError, store::connections::DEFAULT_LOCK_TIMEOUT};
-use sqlx::{
-    AssertSqlSafe, PgConnection, PgPool, Row as _,
-    postgres::{PgConnectOptions, PgPoolOptions},
-};
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection, PgPool, Row as _};
 use std::{str::FromStr as _, time::Duration};
 
 /// How long it may take to get a connection, and to check one.
@@ -101,6 +99,16 @@ fn guarded(max_connections: u32, statement_timeout: Duration, check_after: Durat
             })
         })
         .after_release(|connection, _| Box::pin(is_sound(connection)))
+}
+
+/// A connection of its own, at the address of the pool.
+pub(crate) async fn connect_alone(
+    pool: &PgPool,
+    statement_timeout: Option<Duration>,
+) -> Result<PgConnection, sqlx::Error> {
+    let mut connection = PgConnection::connect_with(&pool.connect_options()).await?;
+    prepare(&mut connection, statement_timeout).await?;
+    Ok(connection)
 }
 
 /// The session settings of every connection: no JIT (it added 40 ms to a claim of 2 ms), UTC, and time-outs for peers that vanish.

@@ -1,12 +1,9 @@
 //! The workers of a program in a few lines: migrations, handlers, engine, maintenance, orderly shutdown.
 
-use crate::{
-    Client, EngineConfig, Job, JobHandler, QueueError,
-    client::lane::check_program,
-    maintenance::{Maintenance, ServiceHealth},
-    migrate,
-    worker::{Engine, Handlers},
-};
+use crate::client::lane::check_program;
+use crate::maintenance::{Maintenance, ServiceHealth};
+use crate::worker::{Engine, Handlers};
+use crate::{Client, EngineConfig, Job, JobHandler, QueueError, migrate};
 use sqlx::PgPool;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;

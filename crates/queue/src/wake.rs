@@ -8,10 +8,8 @@
 
 use crate::error::QueueError;
 use sqlx::PgPool;
-use std::{
-    sync::{Arc, PoisonError, RwLock, RwLockReadGuard},
-    time::Duration,
-};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::time::Duration;
 use tokio::{sync::Notify, time::Instant};
 use uuid::Uuid;
 

@@ -1,11 +1,10 @@
 //! Changes of circuit breakers that are due to time: waits and holds end, ramps proceed.
 
 use super::Service;
-use crate::{
-    error::QueueError,
-    store::{breakers, leader::Term},
-    wake::wake_all,
-};
+use crate::error::Result;
+use crate::store::breakers;
+use crate::store::leader::Term;
+use crate::wake::wake_all;
 use async_trait::async_trait;
 use sqlx::PgPool;
 use std::time::Duration;
@@ -31,7 +30,7 @@ impl Service for Breakers {
         Duration::from_secs(1)
     }
 
-    async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool, QueueError> {
+    async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool> {
         let due = breakers::due(pool, CHUNK).await?;
         if due.is_empty() {
             return Ok(false);

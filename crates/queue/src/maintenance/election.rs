@@ -1,10 +1,8 @@
 //! Election: acquires and renews the leader's lease, on a connection of its own, because a pool that the work has exhausted must not cost the lead.
 
-use crate::{
-    error::QueueError,
-    pool,
-    store::leader::{self, Candidate, Term},
-};
+use crate::error::{QueueError, Result};
+use crate::pool;
+use crate::store::leader::{self, Candidate, Term};
 use sqlx::{Connection as _, PgConnection, PgPool};
 use std::time::Duration;
 use tokio::time::timeout;
@@ -33,7 +31,7 @@ impl Election {
     }
 
     /// Becomes the leader, if there is none or one with fewer services.
-    pub(super) async fn acquire(&mut self, lease: Duration) -> Result<Option<Term>, QueueError> {
+    pub(super) async fn acquire(&mut self, lease: Duration) -> Result<Option<Term>> {
         let mut connection = self.connection().await?;
         let acquired = with_timeout(leader::acquire(&mut connection, self.candidate, lease)).await;
         self.keep_sound(connection, &acquired);
@@ -41,41 +39,35 @@ impl Election {
     }
 
     /// Renews the lease; false when it is lost.
-    pub(super) async fn renew(&mut self, term: Term, lease: Duration) -> Result<bool, QueueError> {
+    pub(super) async fn renew(&mut self, term: Term, lease: Duration) -> Result<bool> {
         let mut connection = self.connection().await?;
         let renewed = with_timeout(leader::renew(&mut connection, term, lease)).await;
         self.keep_sound(connection, &renewed);
         renewed
     }
 
-    pub(super) async fn release(&mut self, term: Term) -> Result<(), QueueError> {
+    pub(super) async fn release(&mut self, term: Term) -> Result<()> {
         let mut connection = self.connection().await?;
         let released = with_timeout(leader::release(&mut connection, term)).await;
         self.keep_sound(connection, &released);
         released
     }
 
-    async fn connection(&mut self) -> Result<PgConnection, QueueError> {
+    async fn connection(&mut self) -> Result<PgConnection> {
         if let Some(connection) = self.connection.take() {
             return Ok(connection);
         }
-        let options = self.pool.connect_options();
-        with_timeout(async {
-            let mut connection = PgConnection::connect_with(&options).await?;
-            pool::prepare(&mut connection, Some(ANSWER_TIMEOUT)).await?;
-            Ok(connection)
-        })
-        .await
+        with_timeout(async { Ok(pool::connect_alone(&self.pool, Some(ANSWER_TIMEOUT)).await?) }).await
     }
 
     /// A connection that failed, or was given up before its answer, is not used again.
-    fn keep_sound<T>(&mut self, connection: PgConnection, answer: &Result<T, QueueError>) {
+    fn keep_sound<T>(&mut self, connection: PgConnection, answer: &Result<T>) {
         if answer.is_ok() {
             self.connection = Some(connection);
         }
     }
 }
 
-async fn with_timeout<T>(answer: impl Future<Output = Result<T, QueueError>>) -> Result<T, QueueError> {
+async fn with_timeout<T>(answer: impl Future<Output = Result<T>>) -> Result<T> {
     timeout(ANSWER_TIMEOUT, answer).await.unwrap_or(Err(QueueError::Unavailable(sqlx::Error::PoolTimedOut)))
 }

@@ -1,26 +1,21 @@
 //! Folds the appended deltas of counters.
 
 use super::{Counters, Service};
-use crate::{
-    error::QueueError,
-    store::{counts::fold, leader::Term},
-};
+use crate::error::Result;
+use crate::store::counts::fold;
+use crate::store::leader::Term;
 use async_trait::async_trait;
 use futures::future::BoxFuture;
 use sqlx::PgPool;
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicI64, Ordering},
-    },
-    time::Duration,
-};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
 
 /// While nothing happens.
 const MAX_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Folds a chunk of the deltas of one kind of counters; returns how many.
-type Fold = for<'a> fn(&'a PgPool, Term) -> BoxFuture<'a, Result<i64, QueueError>>;
+type Fold = for<'a> fn(&'a PgPool, Term) -> BoxFuture<'a, Result<i64>>;
 
 /// Folds the counters of one crate. The engine's are `job_counts` and the counts of batches.
 #[derive(Debug)]
@@ -88,7 +83,7 @@ impl Service for FoldCounts {
         self.counters.clone()
     }
 
-    async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool, QueueError> {
+    async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool> {
         let mut most = 0;
         let mut first_error = None;
         for fold in self.folds {

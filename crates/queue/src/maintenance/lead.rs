@@ -3,22 +3,16 @@
 use super::{
     MaintenanceHealth, Service, all_services, backup_fold::fold_when_many, election::Election, run, signs,
 };
-use crate::{
-    config::EngineConfig,
-    error::QueueError,
-    pool,
-    store::{
-        leader::{self, Candidate, Term},
-        partitions,
-    },
-};
+use crate::config::EngineConfig;
+use crate::error::QueueError;
+use crate::pool;
+use crate::store::leader::{self, Candidate, Term};
+use crate::store::partitions;
 use model::id::WorkerId;
 use sqlx::PgPool;
 use std::{sync::Arc, time::Duration};
-use tokio::{
-    task::{JoinHandle, JoinSet},
-    time::{Instant, sleep},
-};
+use tokio::task::{JoinHandle, JoinSet};
+use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
 /// Renewals, and attempts to become the leader, per lease: a dead leader is replaced after at most four thirds of a lease.

@@ -1,21 +1,15 @@
 //! Recovers jobs whose worker is gone.
 
-use super::{
-    MaintenanceHealth, Service,
-    passed_over::PassedOver,
-    portions::{Done, begin, in_portions},
-};
-use crate::{
-    config::EngineConfig,
-    error::QueueError,
-    store::{
-        connections::end,
-        jobs::{self, Recovered},
-        leader::Term,
-        workers,
-    },
-    wake::wake_all,
-};
+use super::passed_over::PassedOver;
+use super::portions::{Done, begin, in_portions};
+use super::{MaintenanceHealth, Service};
+use crate::config::EngineConfig;
+use crate::error::Result;
+use crate::store::connections::end;
+use crate::store::jobs::{self, Recovered};
+use crate::store::leader::Term;
+use crate::store::workers;
+use crate::wake::wake_all;
 use async_trait::async_trait;
 use model::id::{ClaimBatchId, JobId, WorkerId};
 use sqlx::PgPool;
@@ -57,21 +51,14 @@ impl LeaseRecovery {
     }
 
     /// Recovers as many of these as possible.
-    async fn recover(
-        &self,
-        pool: &PgPool,
-        term: Term,
-        lost: &[(JobId, WorkerId)],
-    ) -> Result<Recovered, QueueError> {
+    async fn recover(&self, pool: &PgPool, term: Term, lost: &[(JobId, WorkerId)]) -> Result<Recovered> {
         let Done { answers, faulty, error, .. } = in_portions(lost, JOBS, |portion| async move {
             let mut transaction = begin(pool, term).await?;
             let recovered = jobs::recover(&mut transaction, &portion).await;
             end(transaction, recovered).await
         })
         .await;
-        for ((id, _), error) in &faulty {
-            self.passed_over.note(*id, error);
-        }
+        self.passed_over.note(faulty.iter().map(|((id, _), error)| (*id, error)));
         let recovered = answers.into_iter().sum();
         if recovered != Recovered::default() {
             let Recovered { returned, dead, cancelled } = recovered;
@@ -96,7 +83,7 @@ impl Service for LeaseRecovery {
         self.passed_over.watch(health);
     }
 
-    async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool, QueueError> {
+    async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool> {
         let mut cursors = self.cursors.lock().await;
         let mut transaction = begin(pool, term).await?;
         let found = jobs::claims_of_dead_workers(&mut transaction, cursors.dead, CLAIM_BATCHES).await?;

@@ -1,14 +1,10 @@
 //! Deletes what is past its retention: rows of tables, and whole days of finished jobs.
 
 use super::Service;
-use crate::{
-    error::QueueError,
-    store::{
-        leader::Term,
-        partitions,
-        retention::{self, Expired},
-    },
-};
+use crate::error::Result;
+use crate::store::leader::Term;
+use crate::store::partitions;
+use crate::store::retention::{self, Expired};
 use async_trait::async_trait;
 use model::retention::{Retained, Retentions};
 use sqlx::PgPool;
@@ -52,7 +48,7 @@ impl Service for Retention {
         Duration::from_secs(60 * 60)
     }
 
-    async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool, QueueError> {
+    async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool> {
         let is_more = retention::delete_expired(pool, term, &self.rows).await;
         // Also when rows could not be deleted, because it is the old partitions that fill a disk.
         if let (Some(kept), Ok(false) | Err(_)) = (self.finished_jobs, &is_more) {

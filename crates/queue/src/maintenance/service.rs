@@ -1,19 +1,17 @@
 //! The trait of a service, and the engine's own services.
 
-use super::{
-    Counters, MaintenanceHealth,
-    breakers::Breakers,
-    expiry::Expiry,
-    fold_counts::FoldCounts,
-    lease_recovery::LeaseRecovery,
-    partitions::Partitions,
-    promote::Promote,
-    recount::Recount,
-    reindex::{MIN_BYTES, Reindex},
-    retention::Retention,
-    tidy::Tidy,
-    vacuum::Vacuum,
-};
+use super::breakers::Breakers;
+use super::expiry::Expiry;
+use super::fold_counts::FoldCounts;
+use super::lease_recovery::LeaseRecovery;
+use super::partitions::Partitions;
+use super::promote::Promote;
+use super::recount::Recount;
+use super::reindex::{MIN_BYTES, Reindex};
+use super::retention::Retention;
+use super::tidy::Tidy;
+use super::vacuum::Vacuum;
+use super::{Counters, MaintenanceHealth};
 use crate::{config::EngineConfig, error::QueueError, store::leader::Term};
 use async_trait::async_trait;
 use sqlx::PgPool;

@@ -4,10 +4,8 @@ use super::Service;
 use crate::{QueueError, store::connections::for_lookups};
 use sqlx::{AssertSqlSafe, PgPool};
 use std::{sync::Arc, time::Duration};
-use tokio::{
-    sync::watch,
-    time::{Instant, sleep, sleep_until, timeout},
-};
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
 const POLL_INTERVAL: Duration = Duration::from_secs(1);

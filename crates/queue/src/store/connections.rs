@@ -1,14 +1,10 @@
 //! Connections and transactions for the statements of the stores.
 
-use crate::{
-    error::{QueueError, is_unavailable},
-    pool::{ACQUIRE_TIMEOUT, prepare},
-};
+use crate::error::{QueueError, Result, is_unavailable};
+use crate::pool::{ACQUIRE_TIMEOUT, prepare};
 use rand::Rng as _;
-use sqlx::{
-    AssertSqlSafe, Connection as _, PgPool, Postgres, SqlSafeStr as _, Transaction,
-    postgres::{PgListener, PgPoolOptions},
-};
+use sqlx::postgres::{PgListener, PgPoolOptions};
+use sqlx::{AssertSqlSafe, Connection as _, PgPool, Postgres, SqlSafeStr as _, Transaction};
 use std::time::Duration;
 
 /// Lock time-out of every connection; a transaction may set its own.
@@ -55,7 +51,7 @@ pub fn for_lookups(pool: &PgPool, max_connections: u32) -> PgPool {
 
 /// Begins a transaction, or a savepoint if the pool's connection is [inside one](super::one_transaction). A broken connection is replaced by
 /// another, because nothing has been done by then: after an outage of the database every idle connection of the pool may be broken.
-pub async fn begin(pool: &PgPool, begin: &str) -> Result<Transaction<'static, Postgres>, QueueError> {
+pub async fn begin(pool: &PgPool, begin: &str) -> Result<Transaction<'static, Postgres>> {
     for _ in 0..pool.options().get_max_connections() {
         match try_begin(pool, begin).await {
             Err(error) if is_broken(&error) => {
@@ -86,10 +82,7 @@ fn is_broken(error: &sqlx::Error) -> bool {
 }
 
 /// Commits after a success. After an error it waits for the rollback, because a retry would otherwise run into the locks of this transaction.
-pub(crate) async fn end<T>(
-    transaction: Transaction<'_, Postgres>,
-    answer: Result<T, QueueError>,
-) -> Result<T, QueueError> {
+pub(crate) async fn end<T>(transaction: Transaction<'_, Postgres>, answer: Result<T>) -> Result<T> {
     if answer.is_ok() {
         transaction.commit().await?;
     } else {
@@ -102,7 +95,7 @@ pub(crate) async fn end<T>(
 ///
 /// # Errors
 /// [`QueueError::TransactionPooler`] when there is one.
-pub async fn refuse_transaction_pooler(pool: &PgPool) -> Result<(), QueueError> {
+pub async fn refuse_transaction_pooler(pool: &PgPool) -> Result<()> {
     let channel = format!("headgate_probe_{:016x}", rand::rng().random::<u64>());
     let mut listener = PgListener::connect_with(pool).await?;
     listener.listen(&channel).await?;

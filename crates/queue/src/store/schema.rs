@@ -1,9 +1,7 @@
 //! Whether the schema is the one that this program knows.
 
-use crate::{
-    error::QueueError,
-    migrate::{MIGRATOR, OWN_TABLE, migrations_table},
-};
+use crate::error::Result;
+use crate::migrate::{MIGRATOR, OWN_TABLE, migrations_table};
 use sqlx::PgPool;
 
 /// The database's schema compared with the migrations this program knows.
@@ -18,7 +16,7 @@ pub enum Schema {
 }
 
 /// Compares the database's schema with this program's migrations.
-pub async fn schema(pool: &PgPool) -> Result<Schema, QueueError> {
+pub async fn schema(pool: &PgPool) -> Result<Schema> {
     let newest = MIGRATOR.iter().map(|migration| migration.version).max();
     let mut connection = pool.acquire().await?;
     let sql = match migrations_table(&mut connection).await? {

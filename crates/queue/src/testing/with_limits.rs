@@ -1,10 +1,8 @@
 //! What a test makes with limits that no program sets: services of the leader, and the handle of a job.
 
-use crate::{
-    maintenance::{Counters, Recount, Reindex, Service},
-    store::jobs::ClaimedJob,
-    worker::LeasedJob,
-};
+use crate::maintenance::{Counters, Recount, Reindex, Service};
+use crate::store::jobs::ClaimedJob;
+use crate::worker::LeasedJob;
 use sqlx::PgPool;
 use std::{sync::Arc, time::Duration};
 

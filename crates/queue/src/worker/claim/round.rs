@@ -1,20 +1,15 @@
 //! One claim: what was claimed before is reconciled, jobs are taken and their attempts begin, and the time of the next claim follows.
 
-use crate::{
-    error::QueueError,
-    store::{
-        jobs::{
-            ClaimRequest, Claimed, ClaimedJob, Claimer, Durability, OwnClaims, release_orphans,
-            terminate_stalled_claims, wait_until_durable,
-        },
-        promotion::wake_forgotten,
-    },
-    worker::{
-        claim::{claims::Claims, waits::WakeOn},
-        handler::Peers,
-        lease::Lease,
-    },
+use crate::error::{QueueError, Result};
+use crate::store::jobs::{
+    ClaimRequest, Claimed, ClaimedJob, Claimer, Durability, OwnClaims, release_orphans,
+    terminate_stalled_claims, wait_until_durable,
 };
+use crate::store::promotion::wake_forgotten;
+use crate::worker::claim::claims::Claims;
+use crate::worker::claim::waits::WakeOn;
+use crate::worker::handler::Peers;
+use crate::worker::lease::Lease;
 use model::id::IntegrationId;
 use std::{collections::HashMap, sync::Arc, time::Duration};
 use tokio::time::Instant;
@@ -88,7 +83,7 @@ impl Claims {
         wanted: usize,
         reconcile: Reconcile,
         last_check: &mut Option<DueCheck>,
-    ) -> Result<(usize, Next), QueueError> {
+    ) -> Result<(usize, Next)> {
         let lease = self.lease.current();
         if reconcile != Reconcile::None {
             let known = OwnClaims {
@@ -175,7 +170,7 @@ impl Claims {
         claimer: &mut Claimer,
         claimed: usize,
         last_check: &mut Option<DueCheck>,
-    ) -> Result<Next, QueueError> {
+    ) -> Result<Next> {
         let program = self.program.as_deref();
         let ahead = in_time(claimer.find_next_work(MAX_PROMOTED, self.poll_interval, program)).await?;
         if ahead.promoted > 0 {
@@ -194,11 +189,7 @@ impl Claims {
     }
 
     /// The jobs, once a crash of the database cannot undo their claim.
-    async fn once_durable(
-        &self,
-        taken: Claimed,
-        durability: Durability,
-    ) -> Result<Vec<ClaimedJob>, QueueError> {
+    async fn once_durable(&self, taken: Claimed, durability: Durability) -> Result<Vec<ClaimedJob>> {
         if durability == Durability::AheadOfDisk {
             in_time(wait_until_durable(&self.pool)).await?;
         }
@@ -239,7 +230,7 @@ impl Claims {
 }
 
 /// A connection whose answer was not awaited is refused by the pool, and dropped by the claimer.
-async fn in_time<T>(asked: impl Future<Output = Result<T, QueueError>>) -> Result<T, QueueError> {
+async fn in_time<T>(asked: impl Future<Output = Result<T>>) -> Result<T> {
     tokio::time::timeout(CLAIM_TIMEOUT, asked).await.unwrap_or_else(|_| Err(QueueError::no_answer()))
 }
 

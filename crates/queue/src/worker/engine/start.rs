@@ -1,13 +1,12 @@
 //! Starts the engine of a process; its handle.
 
-use crate::{
-    EngineConfig,
-    wake::Waker,
-    worker::{
-        engine::{lease_thread::OnStuck, parts::Parts, report::EngineWatch, supervise::supervise},
-        handler::Handlers,
-    },
-};
+use crate::EngineConfig;
+use crate::wake::Waker;
+use crate::worker::engine::lease_thread::OnStuck;
+use crate::worker::engine::parts::Parts;
+use crate::worker::engine::report::EngineWatch;
+use crate::worker::engine::supervise::supervise;
+use crate::worker::handler::Handlers;
 use model::id::WorkerId;
 use sqlx::PgPool;
 use std::sync::Arc;

@@ -1,20 +1,12 @@
 //! Runs the parts of an engine, and stops them in order.
 
-use crate::{
-    EngineConfig,
-    worker::{
-        claim::claim_loop,
-        engine::{
-            lease_thread::{LeaseThread, LeaseWatch, OnStuck, show_that_tasks_run},
-            parts::Parts,
-        },
-    },
-};
+use crate::EngineConfig;
+use crate::worker::claim::claim_loop;
+use crate::worker::engine::lease_thread::{LeaseThread, LeaseWatch, OnStuck, show_that_tasks_run};
+use crate::worker::engine::parts::Parts;
 use std::{sync::Arc, time::Duration};
-use tokio::{
-    task::JoinHandle,
-    time::{Instant, timeout_at},
-};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 /// How much of a shutdown's [reserve](EngineConfig::SHUTDOWN_RESERVE) is left when results are no longer awaited: time to sign off.

@@ -9,25 +9,17 @@
 //! A system that refuses a request (4xx) is alive: that counts as a success. A 429 counts as neither, because it makes the integration quiet, and
 //! neither does what never reached the system: released, cancelled, unchanged or lost jobs.
 
-use crate::{
-    error::QueueError,
-    mutex::lock,
-    store::breakers::{Change, Observed, Report, observe, watched},
-    wake::wake_all,
-    worker::{
-        finish::{
-            Finished,
-            breaker_outcomes::{Seen, judge},
-        },
-        state::{Availability, WakeUps},
-    },
-};
+use crate::error::{QueueError, Result};
+use crate::mutex::lock;
+use crate::store::breakers::{Change, Observed, Report, observe, watched};
+use crate::wake::wake_all;
+use crate::worker::finish::Finished;
+use crate::worker::finish::breaker_outcomes::{Seen, judge};
+use crate::worker::state::{Availability, WakeUps};
 use model::id::IntegrationId;
 use sqlx::PgPool;
-use std::{
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use tokio::time::{MissedTickBehavior, timeout};
 use tokio_util::sync::CancellationToken;
 
@@ -139,6 +131,6 @@ impl Breakers {
     }
 }
 
-async fn in_time<T>(asked: impl Future<Output = Result<T, QueueError>>) -> Result<T, QueueError> {
+async fn in_time<T>(asked: impl Future<Output = Result<T>>) -> Result<T> {
     timeout(REPORT_TIMEOUT, asked).await.unwrap_or_else(|_| Err(QueueError::no_answer()))
 }

@@ -1,29 +1,20 @@
 //! The job of a running attempt.
 
-use crate::{
-    mutex::lock,
-    store::jobs::ClaimedJob,
-    worker::{
-        handler::{LeaseLost, Peers, Progress, SendPermit, Uncertain, progress::ReportTo},
-        limit::{Slot, Slots},
-    },
-};
+use crate::mutex::lock;
+use crate::store::jobs::ClaimedJob;
+use crate::worker::handler::progress::ReportTo;
+use crate::worker::handler::{LeaseLost, Peers, Progress, SendPermit, Uncertain};
+use crate::worker::limit::{Slot, Slots};
 use chrono::{DateTime, Utc};
-use model::{
-    id::{AppId, AssignmentId, BatchId, IntegrationId, JobId},
-    trace::TraceContext,
-};
+use model::id::{AppId, AssignmentId, BatchId, IntegrationId, JobId};
+use model::trace::TraceContext;
 use rand::Rng as _;
 use serde_json::Value;
 use sqlx::PgPool;
-use std::{
-    any::Any,
-    sync::{
-        Arc, Mutex, MutexGuard, OnceLock,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
-};
+use std::any::Any;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
 use tokio::time::Instant;
 
 /// A claimed job under its lease: the handle that a handler gets.
@@ -226,19 +217,19 @@ impl LeasedJob {
         struct Stopped<'a>(&'a LeasedJob);
         impl Drop for Stopped<'_> {
             fn drop(&mut self) {
-                let mut clock = self.0.clock();
+                let mut clock = lock(&self.0.stopped_clock);
                 let waited = clock.since.take().map_or(Duration::ZERO, |since| since.elapsed());
                 clock.before += waited;
             }
         }
-        self.clock().since = Some(Instant::now());
+        lock(&self.stopped_clock).since = Some(Instant::now());
         let _stopped = Stopped(self);
         waiting.await
     }
 
     /// The time off the clock, up to now.
     pub(crate) fn time_off(&self) -> Duration {
-        let clock = self.clock();
+        let clock = lock(&self.stopped_clock);
         clock.before + clock.since.map_or(Duration::ZERO, |since| since.elapsed())
     }
 
@@ -253,9 +244,5 @@ impl LeasedJob {
             progress.end();
         }
         self.permit.end()
-    }
-
-    fn clock(&self) -> MutexGuard<'_, StoppedClock> {
-        lock(&self.stopped_clock)
     }
 }

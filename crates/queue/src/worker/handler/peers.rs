@@ -1,10 +1,8 @@
 //! The jobs of one lane that came with one claim: lets a handler do several of them with one request.
 
 use rand::Rng as _;
-use std::{
-    any::Any,
-    sync::{Arc, OnceLock},
-};
+use std::any::Any;
+use std::sync::{Arc, OnceLock};
 
 /// The jobs of one lane that came with one claim, and a value their handler lets them share.
 #[derive(Default)]

@@ -4,16 +4,12 @@
 //! cause one query per failure.
 
 use crate::{error::QueueError, mutex::lock, store::lanes, worker::state::Availability};
-use model::{
-    id::IntegrationId,
-    rules::backoff::{Backoff, RetrySchedule},
-};
+use model::id::IntegrationId;
+use model::rules::backoff::{Backoff, RetrySchedule};
 use sqlx::PgPool;
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard},
-    time::Duration,
-};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use tokio::time::{Instant, timeout};
 
 /// A changed schedule takes effect after this at the latest.
@@ -75,20 +71,16 @@ impl Schedules {
         self.cached_waits(id)
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<IntegrationId, Cached>> {
-        lock(&self.cached)
-    }
-
     fn is_fresh(&self, id: IntegrationId) -> bool {
-        self.lock().get(&id).is_some_and(|cached| cached.asked_at.elapsed() < FRESH_FOR)
+        lock(&self.cached).get(&id).is_some_and(|cached| cached.asked_at.elapsed() < FRESH_FOR)
     }
 
     fn own(&self, id: IntegrationId) -> Option<RetrySchedule> {
-        self.lock().get(&id)?.own.clone()
+        lock(&self.cached).get(&id)?.own.clone()
     }
 
     fn learn(&self, id: IntegrationId, own: Option<RetrySchedule>) {
-        let mut cached = self.lock();
+        let mut cached = lock(&self.cached);
         if cached.len() >= MAX_CACHED {
             cached.retain(|_, cached| cached.asked_at.elapsed() < FRESH_FOR);
         }

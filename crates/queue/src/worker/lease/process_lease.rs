@@ -2,10 +2,8 @@
 
 use super::Lease;
 use crate::mutex::lock;
-use std::sync::{
-    Arc, Mutex,
-    atomic::{AtomicBool, AtomicU64, Ordering},
-};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use tokio::sync::{Notify, watch};
 
 /// What an operator asked of this process.

@@ -3,13 +3,9 @@
 use crate::worker::{lease::Lease, limit::Limiter};
 use chrono::{DateTime, Utc};
 use model::id::IntegrationId;
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
-};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 use tokio::time::Instant;
 
 /// For a job that is released until now: the releasing statement raises times in the past to now.

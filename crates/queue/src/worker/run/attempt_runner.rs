@@ -1,17 +1,13 @@
 //! One attempt, from top to bottom: expired? → run (until its time-out or a cancel request, panics caught) → judge → hand to the finisher.
 
-use crate::{
-    store::jobs::{AttemptEnd, ClaimedJob, Completion, Ending, Failure},
-    worker::{
-        finish::{Finished, Finisher},
-        handler::{CompletedJob, Handlers, LeasedJob, Outcome, Peers},
-        judge::{Schedules, ending_of_failure, failure, wait_after},
-        lease::Lease,
-        limit::{AT_ONCE, Limiter, Slots},
-        run::{Attempt, Attempts},
-        state::{ClaimBatches, RunningJobs},
-    },
-};
+use crate::store::jobs::{AttemptEnd, ClaimedJob, Completion, Ending, Failure};
+use crate::worker::finish::{Finished, Finisher};
+use crate::worker::handler::{CompletedJob, Handlers, LeasedJob, Outcome, Peers};
+use crate::worker::judge::{Schedules, ending_of_failure, failure, wait_after};
+use crate::worker::lease::Lease;
+use crate::worker::limit::{AT_ONCE, Limiter, Slots};
+use crate::worker::run::{Attempt, Attempts};
+use crate::worker::state::{ClaimBatches, RunningJobs};
 use futures::FutureExt as _;
 use model::rules::verdict::{ErrorKind, Verdict};
 use sqlx::PgPool;
@@ -213,11 +209,9 @@ mod tests {
     use super::*;
     use crate::worker::{handler::AttemptHandler, lease::Moment, run::idle_runner, sample_job::plain};
     use futures::poll;
-    use std::{
-        pin::pin,
-        sync::atomic::{AtomicUsize, Ordering},
-        task::Poll,
-    };
+    use std::pin::pin;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::Poll;
 
     #[derive(Default)]
     struct Counting(AtomicUsize);

@@ -9,13 +9,9 @@
 
 use crate::{mutex::lock, worker::run::Attempt};
 use model::id::{AssignmentId, JobId};
-use std::{
-    collections::{HashMap, HashSet},
-    sync::{
-        Arc, Mutex, MutexGuard,
-        atomic::{AtomicUsize, Ordering},
-    },
-};
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use tokio::time::Instant;
 
 /// Checks of an overdue attempt after which its handler counts as blocking its thread: its own task had as many chances to stop it.
@@ -37,7 +33,7 @@ pub(crate) struct Attempts {
 impl Attempts {
     pub(crate) fn add(&self, attempt: &Arc<Attempt>) {
         let id = attempt.job.assignment_id;
-        let mut running = self.lock();
+        let mut running = lock(&self.running);
         if !running.early_cancels.is_empty() && running.early_cancels.remove(&id) {
             attempt.request_cancel();
         }
@@ -45,7 +41,7 @@ impl Attempts {
     }
 
     pub(crate) fn remove(&self, assignment_id: AssignmentId) {
-        let removed = self.lock().attempts.remove(&assignment_id);
+        let removed = lock(&self.running).attempts.remove(&assignment_id);
         // Values of the handler are dropped outside the lock.
         drop(removed);
     }
@@ -57,12 +53,12 @@ impl Attempts {
                 && !attempt.lease.is_lost()
                 && attempt.count_overdue_check() >= MAX_OVERDUE_CHECKS
         };
-        self.lock().attempts.values().filter(is_overdue).cloned().collect()
+        lock(&self.running).attempts.values().filter(is_overdue).cloned().collect()
     }
 
     /// Passes cancel requests on to these attempts, if they run or once they do.
     pub(crate) fn request_cancel(&self, assignments: impl IntoIterator<Item = AssignmentId>) {
-        let mut running = self.lock();
+        let mut running = lock(&self.running);
         for id in assignments {
             match running.attempts.get(&id) {
                 // Its end is recorded, and only its handler blocks a thread: there is nothing left to cancel.
@@ -82,7 +78,7 @@ impl Attempts {
 
     /// The attempts that have not ended, to ask the database for their cancel requests. Forgets earlier requests for other attempts.
     pub(crate) fn unfinished(&self) -> Vec<(JobId, AssignmentId)> {
-        let mut running = self.lock();
+        let mut running = lock(&self.running);
         running.early_cancels = HashSet::new();
         let going_on = running.attempts.values().filter(|attempt| !attempt.has_ended());
         going_on.map(|attempt| (attempt.job.id, attempt.job.assignment_id)).collect()
@@ -99,10 +95,6 @@ impl Attempts {
 
     pub(crate) fn remove_blocked(&self) {
         self.blocked.fetch_sub(1, Ordering::Relaxed);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Running> {
-        lock(&self.running)
     }
 }
 
