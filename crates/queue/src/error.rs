@@ -1,6 +1,7 @@
 //! Errors of the engine. Results that are no errors (folded, already done, nothing due) are outcomes in the return type of their function.
 
 use model::{etag::Changed, job::JobStatus, operation::OperationState, problem::Faults};
+use std::{any::Any, time::Duration};
 
 /// What most functions of the engine return.
 pub(crate) type Result<T, E = QueueError> = std::result::Result<T, E>;
@@ -103,6 +104,17 @@ impl QueueError {
     pub(crate) fn no_answer() -> Self {
         Self::Unavailable(sqlx::Error::PoolTimedOut)
     }
+}
+
+/// The answer, unless it does not come in time.
+pub(crate) async fn within<T>(limit: Duration, answer: impl Future<Output = Result<T>>) -> Result<T> {
+    tokio::time::timeout(limit, answer).await.unwrap_or_else(|_| Err(QueueError::no_answer()))
+}
+
+/// What a task or a handler that panicked said.
+pub(crate) fn panic_message(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
 }
 
 /// The five characters of an SQLSTATE.

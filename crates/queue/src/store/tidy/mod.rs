@@ -68,8 +68,7 @@ pub async fn scan(pool: &PgPool, term: Term, cursors: &mut Cursors) -> Result<Ti
     let ready = gone.len() as i64;
     gone.extend(waiting(&mut transaction, term, &mut next).await?);
     let waiting = gone.len() as i64 - ready;
-    let keys = keys(&mut transaction, term, &mut next).await?;
-    let (keys, headless) = (keys.gone, keys.headless);
+    let (keys, headless) = keys(&mut transaction, term, &mut next).await?;
     if !gone.is_empty() && any_exists(&mut transaction, &gone).await? {
         transaction.rollback().await?;
         return Ok(Tidied::default());
@@ -193,12 +192,8 @@ async fn waiting(connection: &mut PgConnection, term: Term, cursors: &mut Cursor
     Ok(row.gone)
 }
 
-struct Keys {
-    gone: i64,
-    headless: Vec<Key>,
-}
-
-async fn keys(connection: &mut PgConnection, term: Term, cursors: &mut Cursors) -> Result<Keys> {
+/// How many keys without jobs were deleted, and the keys whose head is gone.
+async fn keys(connection: &mut PgConnection, term: Term, cursors: &mut Cursors) -> Result<(i64, Vec<Key>)> {
     let (lane, key) = cursors.key.clone().unwrap_or_default();
     let row = sqlx::query!(
         r#"
@@ -250,5 +245,5 @@ async fn keys(connection: &mut PgConnection, term: Term, cursors: &mut Cursors) 
     .await?;
     cursors.key = row.lane.zip(row.key).filter(|_| row.seen == CHUNK);
     let headless = row.headless_lanes.into_iter().zip(row.headless_keys).collect();
-    Ok(Keys { gone: row.gone, headless })
+    Ok((row.gone, headless))
 }

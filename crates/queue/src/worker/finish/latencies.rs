@@ -68,7 +68,7 @@ impl Latencies {
     }
 
     async fn write(&self) {
-        let gathered = self.take();
+        let gathered = std::mem::take(&mut *lock(&self.gathered));
         if gathered.is_empty() {
             return;
         }
@@ -76,18 +76,10 @@ impl Latencies {
         if !matches!(written, Ok(Ok(()))) {
             // The finisher logs that the database is away; here it does no harm.
             tracing::debug!(?written, "latencies are kept for the next second");
-            self.restore(gathered);
-        }
-    }
-
-    fn take(&self) -> HashMap<IntegrationId, Spans> {
-        std::mem::take(&mut *lock(&self.gathered))
-    }
-
-    fn restore(&self, kept: HashMap<IntegrationId, Spans>) {
-        let mut gathered = lock(&self.gathered);
-        for (integration_id, spans) in kept {
-            gathered.entry(integration_id).or_default().merge(&spans);
+            let mut kept = lock(&self.gathered);
+            for (integration_id, spans) in gathered {
+                kept.entry(integration_id).or_default().merge(&spans);
+            }
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::store::worker_lease::{self, Registration};
 use crate::store::workers::name_clash;
 use crate::worker::handler::Handlers;
 use crate::worker::heartbeat::clock_skew;
-use crate::worker::lease::{Claiming, Lease, Moment, ProcessLease};
+use crate::worker::lease::{Lease, Moment, ProcessLease};
 use crate::worker::run::Attempts;
 use crate::worker::state::{ClaimBatches, Meters, RunningJobs};
 use chrono::Utc;
@@ -144,7 +144,7 @@ impl Heartbeats {
             job_types: job_types.as_deref(),
         };
         worker_lease::register(connection, process).await?;
-        self.lease.note_claiming(Claiming::Allowed);
+        self.lease.set_draining(false);
         lease.grant(asked_at, self.reliance());
         self.lease.set_registered();
         tracing::info!(worker.id = %lease.worker_id, "worker {} is registered", lease.worker_id);
@@ -184,7 +184,7 @@ impl Heartbeats {
         self.batches.forget(&done);
         if let Some(row) = &renewed {
             lease.grant(asked_at, self.reliance());
-            self.lease.note_claiming(if row.is_draining { Claiming::Drained } else { Claiming::Allowed });
+            self.lease.set_draining(row.is_draining);
             clock_skew::note(&self.meters, host_at, row.now);
         }
         Ok(renewed.is_some())

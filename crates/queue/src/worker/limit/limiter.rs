@@ -5,7 +5,7 @@
 //! bunches with those behind it. If this is the only process, it waits until the window has room ([`RecentSends`]); if there are several, a slot that
 //! would be used too late is dropped and another is reserved. Unused slots are lost; under-use is safe.
 
-use crate::error::QueueError;
+use crate::error::{QueueError, within};
 use crate::mutex::lock;
 use crate::store::lanes;
 use crate::worker::limit::database_clock::DatabaseClock;
@@ -105,9 +105,7 @@ impl Limiter {
             lanes::set_quiet(&mut transaction, integration_id, quiet).await?;
             transaction.commit().await.map_err(QueueError::from)
         };
-        let written =
-            timeout(QUIET_WRITE_TIMEOUT, write).await.unwrap_or_else(|_| Err(QueueError::no_answer()));
-        if let Err(error) = written {
+        if let Err(error) = within(QUIET_WRITE_TIMEOUT, write).await {
             tracing::warn!(integration.id = %integration_id, %error, "integration {integration_id} is quiet in this process only");
         }
     }

@@ -1,5 +1,6 @@
 //! One attempt, from top to bottom: expired? → run (until its time-out or a cancel request, panics caught) → judge → hand to the finisher.
 
+use crate::error::panic_message;
 use crate::store::jobs::{AttemptEnd, ClaimedJob, Completion, Ending, Failure};
 use crate::worker::finish::{Finished, Finisher};
 use crate::worker::handler::{CompletedJob, Handlers, LeasedJob, Outcome, Peers};
@@ -171,12 +172,7 @@ fn failed(kind: ErrorKind, message: String) -> Outcome {
 }
 
 fn panicked(panic: &(dyn Any + Send)) -> String {
-    let message = panic
-        .downcast_ref::<&str>()
-        .copied()
-        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("no message");
-    format!("The handler panicked: {message}")
+    format!("The handler panicked: {}", panic_message(panic))
 }
 
 fn completed(
