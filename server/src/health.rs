@@ -16,8 +16,10 @@ use axum::{
 use insight::live::LiveHub;
 use queue::{
     maintenance::MaintenanceHealth,
-    migrate::{self, Schema},
-    store::leader,
+    store::{
+        leader,
+        schema::{Schema, schema},
+    },
     worker::EngineReport,
 };
 use serde::{Deserialize, Serialize};
@@ -172,7 +174,7 @@ impl Health {
     /// Database, migrations and leader. The causes of failures are not shown, because this endpoint is open to anybody.
     async fn database(&self) -> (Check, Check, Check) {
         let asked = async {
-            let schema = migrate::schema(&self.pool).await?;
+            let schema = schema(&self.pool).await?;
             let leaderless =
                 if schema == Schema::Behind { None } else { Some(leader::absent_for(&self.pool).await?) };
             Ok::<_, queue::QueueError>((schema, leaderless))

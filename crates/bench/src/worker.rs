@@ -31,7 +31,7 @@ pub(crate) async fn run(server: &str, slots: usize) -> Result<()> {
     let pool = connect(&url, 12).await?;
     let stop = CancellationToken::new();
     let engine = Engine::start(pool.clone(), config(slots), Handlers::new(Arc::new(Nothing)), stop.clone());
-    let maintenance = Maintenance::start(pool, config(slots), Vec::new(), stop.clone());
+    let maintenance = Maintenance::start(pool, config(slots), Vec::new(), None, stop.clone());
     tokio::task::spawn_blocking(|| std::io::copy(&mut std::io::stdin(), &mut std::io::sink())).await??;
     stop.cancel();
     engine.shutdown().await;

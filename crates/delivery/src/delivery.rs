@@ -14,7 +14,7 @@ use model::{
 use queue::{
     Waker,
     maintenance::Service,
-    worker::{AttemptHandler, EngineHandle},
+    worker::{AttemptHandler, Engine},
 };
 use sqlx::PgPool;
 
@@ -72,11 +72,11 @@ impl Delivery {
 
     /// Notifies the workers that there may be work: after the commit of a resume, a changed limit, a re-sync.
     pub fn wake(&self) {
-        self.waker.jobs_added();
+        self.waker.wake();
     }
 
     /// Wakes the engine of this process directly, not through the database.
-    pub fn wake_directly(&self, engine: &EngineHandle) {
+    pub fn wake_directly(&self, engine: &Engine) {
         self.waker.wake_directly(engine);
     }
 

@@ -12,7 +12,10 @@ use model::{
 };
 use queue::{
     QueueError,
-    store::jobs::{BEGIN, JobSpec},
+    store::{
+        connections::begin,
+        jobs::{BEGIN, JobSpec},
+    },
 };
 use uuid::Uuid;
 
@@ -58,13 +61,13 @@ impl Delivery {
         let mut tries = 0;
         loop {
             tries += 1;
-            let mut transaction = queue::pool::begin(&self.pool, BEGIN).await?;
+            let mut transaction = begin(&self.pool, BEGIN).await?;
             let references = References::lock(&mut transaction, scope, &new).await?;
             let specs = self.specs(scope, &new, &references, &pointer)?;
             match queue::store::jobs::enqueue(&mut transaction, &specs).await {
                 Ok(jobs) => {
                     transaction.commit().await?;
-                    self.waker.jobs_added();
+                    self.waker.wake();
                     return Ok(jobs);
                 }
                 Err(QueueError::Database(error)) if tries < MAX_TRIES && is_race(&error) => {

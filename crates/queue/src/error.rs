@@ -1,6 +1,10 @@
 //! Errors of the engine. Results that are no errors (folded, already done, nothing due) are outcomes in the return type of their function.
 
 use model::{etag::Changed, job::JobStatus, operation::OperationState, problem::Faults};
+use std::{any::Any, time::Duration};
+
+/// What most functions of the engine return.
+pub(crate) type Result<T, E = QueueError> = std::result::Result<T, E>;
 
 /// Why the engine could not do what it was asked.
 ///
@@ -91,10 +95,26 @@ impl QueueError {
         matches!(self, Self::Unavailable(sqlx::Error::Database(error)) if is_missing_partition(error.as_ref()))
     }
 
+    /// The error with its causes, which its own text does not contain.
+    pub(crate) fn with_causes(&self) -> String {
+        model::text::sanitise(&model::text::causes(self), 500)
+    }
+
     /// For an answer that did not come in time: the statement may or may not have been executed.
     pub(crate) fn no_answer() -> Self {
         Self::Unavailable(sqlx::Error::PoolTimedOut)
     }
+}
+
+/// The answer, unless it does not come in time.
+pub(crate) async fn within<T>(limit: Duration, answer: impl Future<Output = Result<T>>) -> Result<T> {
+    tokio::time::timeout(limit, answer).await.unwrap_or_else(|_| Err(QueueError::no_answer()))
+}
+
+/// What a task or a handler that panicked said.
+pub(crate) fn panic_message(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
 }
 
 /// The five characters of an SQLSTATE.

@@ -91,13 +91,12 @@
 #![deny(missing_docs)]
 
 mod client;
-pub mod config;
+mod config;
 pub mod error;
 mod job;
 pub mod maintenance;
 pub mod migrate;
 pub mod mutex;
-pub mod one_transaction;
 pub mod pool;
 mod runner;
 // For the other crates of the workspace, not for programs.
@@ -105,14 +104,24 @@ mod runner;
 pub mod store;
 #[cfg(feature = "testing")]
 pub mod testing;
-pub mod wake;
+mod wake;
 pub mod worker;
 
-pub use client::{Bulk, BulkError, Client, JobTransaction, LaneOptions};
+pub use client::{
+    Client,
+    bulk::{Bulk, BulkError},
+    lane::LaneOptions,
+    transaction::JobTransaction,
+};
 pub use config::EngineConfig;
 pub use error::QueueError;
-pub use job::{Job, JobError, JobHandler, NewJob, OrJobError};
+pub use job::{
+    definition::Job,
+    error::{JobError, OrJobError},
+    handler::JobHandler,
+    new_job::NewJob,
+};
 pub use migrate::MIGRATOR;
 pub use runner::{Runner, Running};
-pub use wake::Waker;
+pub use wake::{Waker, wake_all};
 pub use worker::{LeaseLost, LeasedJob, Progress};

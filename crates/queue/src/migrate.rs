@@ -1,10 +1,8 @@
 //! The embedded migrations, and how they are applied while other processes use the schema.
 
 use crate::error::{QueueError, is_race};
-use sqlx::{
-    Connection as _, PgConnection, PgPool,
-    migrate::{MigrateError, Migrator},
-};
+use sqlx::migrate::{MigrateError, Migrator};
+use sqlx::{Connection as _, PgConnection, PgPool};
 use std::{borrow::Cow, time::Duration};
 
 /// The migrations of the repository's folder `migrations`.
@@ -18,7 +16,7 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(120);
 /// The default table of sqlx for applied migrations.
 const DEFAULT_TABLE: &str = "public._sqlx_migrations";
 /// A table of our own, so that it does not mix with the list of a program that has its own migrations.
-const OWN_TABLE: &str = "headgate._sqlx_migrations";
+pub(crate) const OWN_TABLE: &str = "headgate._sqlx_migrations";
 
 /// Applies missing migrations to a database that belongs to `headgate` alone.
 ///
@@ -65,7 +63,9 @@ async fn try_lock(connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
 }
 
 /// The table with the applied migrations, if there is one.
-async fn migrations_table(connection: &mut PgConnection) -> Result<Option<&'static str>, QueueError> {
+pub(crate) async fn migrations_table(
+    connection: &mut PgConnection,
+) -> Result<Option<&'static str>, QueueError> {
     let (has_shared, has_own): (bool, bool) =
         sqlx::query_as("select to_regclass($1) is not null, to_regclass($2) is not null")
             .bind(DEFAULT_TABLE)
@@ -117,32 +117,4 @@ async fn apply(
             result => return Ok(result?),
         }
     }
-}
-
-/// The database's schema compared with the migrations this program knows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Schema {
-    /// Migrations are missing.
-    Behind,
-    /// All migrations are applied.
-    Current,
-    /// A newer process of a rolling upgrade has migrated; this program runs on that schema too.
-    Ahead,
-}
-
-/// Compares the database's schema with this program's migrations.
-pub async fn schema(pool: &PgPool) -> Result<Schema, QueueError> {
-    let newest = MIGRATOR.iter().map(|migration| migration.version).max();
-    let mut connection = pool.acquire().await?;
-    let sql = match migrations_table(&mut connection).await? {
-        None => return Ok(Schema::Behind),
-        Some(OWN_TABLE) => "select max(version) from headgate._sqlx_migrations where success",
-        Some(_) => "select max(version) from public._sqlx_migrations where success",
-    };
-    let applied: Option<i64> = sqlx::query_scalar(sql).fetch_one(&mut *connection).await?;
-    Ok(match applied.cmp(&newest) {
-        std::cmp::Ordering::Less => Schema::Behind,
-        std::cmp::Ordering::Equal => Schema::Current,
-        std::cmp::Ordering::Greater => Schema::Ahead,
-    })
 }

@@ -4,12 +4,9 @@
 //! locks for hours, and a transaction pooler delivers other clients' answers. The session settings are sent as statements because session poolers
 //! refuse start-up options.
 
-use crate::error::{QueueError, is_unavailable};
-use rand::Rng as _;
-use sqlx::{
-    AssertSqlSafe, Connection as _, PgConnection, PgPool, Postgres, Row as _, SqlSafeStr as _, Transaction,
-    postgres::{PgConnectOptions, PgListener, PgPoolOptions},
-};
+use crate::{error::QueueError, store::connections::DEFAULT_LOCK_TIMEOUT};
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection, PgPool, Row as _};
 use std::{str::FromStr as _, time::Duration};
 
 /// How long it may take to get a connection, and to check one.
@@ -20,27 +17,6 @@ const CHECK_AFTER_IDLE: Duration = Duration::from_millis(100);
 
 /// Statement time-out of a pool that sets none: far beyond any statement of ours.
 pub(crate) const DEFAULT_STATEMENT_TIMEOUT: Duration = Duration::from_secs(60);
-/// Lock time-out of every connection; a transaction may set its own.
-pub const DEFAULT_LOCK_TIMEOUT: Duration = Duration::from_secs(20);
-
-/// Settings of a session (`set`) or transaction (`set local`) whose statements look rows up by key: plans are kept, and do not depend on what
-/// the planner believes about the size of a table.
-macro_rules! lookup_settings {
-    ($set:literal) => {
-        concat!(
-            $set,
-            " enable_seqscan = off; ",
-            $set,
-            " enable_hashjoin = off; ",
-            $set,
-            " enable_mergejoin = off; ",
-            $set,
-            " plan_cache_mode = force_generic_plan"
-        )
-    };
-}
-pub(crate) use lookup_settings;
-
 /// Address and limits of a pool.
 #[derive(Clone)]
 pub struct PoolSettings {
@@ -125,25 +101,14 @@ fn guarded(max_connections: u32, statement_timeout: Duration, check_after: Durat
         .after_release(|connection, _| Box::pin(is_sound(connection)))
 }
 
-/// A pool at the same address for single statements that look rows up by key and are repeated often: their plans are kept. It is not for
-/// transactions.
-#[must_use]
-pub fn for_lookups(pool: &PgPool, max_connections: u32) -> PgPool {
-    PgPoolOptions::new()
-        .max_connections(max_connections)
-        .acquire_timeout(ACQUIRE_TIMEOUT)
-        .max_lifetime(Duration::from_secs(30 * 60))
-        .idle_timeout(Duration::from_secs(5 * 60))
-        .test_before_acquire(false)
-        .after_connect(|connection, _| {
-            Box::pin(async move {
-                // Longer than its users wait: to them a late answer is a time-out, and not a refused statement.
-                prepare(connection, Some(ACQUIRE_TIMEOUT * 2)).await?;
-                sqlx::raw_sql(lookup_settings!("set")).execute(connection).await?;
-                Ok(())
-            })
-        })
-        .connect_lazy_with((*pool.connect_options()).clone())
+/// A connection of its own, at the address of the pool.
+pub(crate) async fn connect_alone(
+    pool: &PgPool,
+    statement_timeout: Option<Duration>,
+) -> Result<PgConnection, sqlx::Error> {
+    let mut connection = PgConnection::connect_with(&pool.connect_options()).await?;
+    prepare(&mut connection, statement_timeout).await?;
+    Ok(connection)
 }
 
 /// The session settings of every connection: no JIT (it added 40 ms to a claim of 2 ms), UTC, and time-outs for peers that vanish.
@@ -174,51 +139,6 @@ pub(crate) async fn set_lock_timeout(
     Ok(())
 }
 
-/// Begins a transaction, or a savepoint if the pool's connection is [inside one](crate::one_transaction). A broken connection is replaced by
-/// another, because nothing has been done by then: after an outage of the database every idle connection of the pool may be broken.
-pub async fn begin(pool: &PgPool, begin: &str) -> Result<Transaction<'static, Postgres>, QueueError> {
-    for _ in 0..pool.options().get_max_connections() {
-        match try_begin(pool, begin).await {
-            Err(error) if is_broken(&error) => {
-                tracing::debug!(%error, "a connection broke while it was idle");
-            }
-            answer => return Ok(answer?),
-        }
-    }
-    Ok(try_begin(pool, begin).await?)
-}
-
-async fn try_begin(pool: &PgPool, begin: &str) -> Result<Transaction<'static, Postgres>, sqlx::Error> {
-    let connection = pool.acquire().await?;
-    if !connection.is_in_transaction() {
-        let begin = AssertSqlSafe(begin.to_owned()).into_sql_str();
-        return Transaction::begin(connection, Some(begin)).await;
-    }
-    let mut part = Transaction::begin(connection, None).await?;
-    if let Some((_, settings)) = begin.split_once(';') {
-        sqlx::raw_sql(AssertSqlSafe(settings.to_owned())).execute(&mut *part).await?;
-    }
-    Ok(part)
-}
-
-/// Whether another connection may succeed.
-fn is_broken(error: &sqlx::Error) -> bool {
-    is_unavailable(error) && !matches!(error, sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed)
-}
-
-/// Commits after a success. After an error it waits for the rollback, because a retry would otherwise run into the locks of this transaction.
-pub(crate) async fn end<T>(
-    transaction: Transaction<'_, Postgres>,
-    answer: Result<T, QueueError>,
-) -> Result<T, QueueError> {
-    if answer.is_ok() {
-        transaction.commit().await?;
-    } else {
-        transaction.rollback().await?;
-    }
-    answer
-}
-
 /// Refuses a connection that is inside a transaction, or does not answer in time.
 ///
 /// Under the simple protocol a statement outside a transaction starts its own one in the same microsecond; inside a transaction, that is older
@@ -239,27 +159,4 @@ pub(crate) async fn is_sound(connection: &mut PgConnection) -> Result<bool, sqlx
             Ok(false)
         }
     }
-}
-
-/// Detects a transaction pooler in between: it swallows notifications, and changes the backend between statements.
-///
-/// # Errors
-/// [`QueueError::TransactionPooler`] when there is one.
-pub async fn refuse_transaction_pooler(pool: &PgPool) -> Result<(), QueueError> {
-    let channel = format!("headgate_probe_{:016x}", rand::rng().random::<u64>());
-    let mut listener = PgListener::connect_with(pool).await?;
-    listener.listen(&channel).await?;
-    sqlx::query("select pg_notify($1, '')").bind(&channel).execute(pool).await?;
-    match tokio::time::timeout(Duration::from_secs(2), listener.recv()).await {
-        Ok(Ok(_)) => {}
-        Ok(Err(error)) => return Err(error.into()),
-        Err(_) => return Err(QueueError::TransactionPooler),
-    }
-    let mut connection = pool.acquire().await?;
-    let mut backends = std::collections::HashSet::new();
-    for _ in 0..5 {
-        let backend: i32 = sqlx::query_scalar("select pg_backend_pid()").fetch_one(&mut *connection).await?;
-        backends.insert(backend);
-    }
-    if backends.len() > 1 { Err(QueueError::TransactionPooler) } else { Ok(()) }
 }

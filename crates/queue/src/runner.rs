@@ -1,14 +1,9 @@
 //! The workers of a program in a few lines: migrations, handlers, engine, maintenance, orderly shutdown.
 
-use crate::{
-    Client, EngineConfig, QueueError,
-    client::lane::check_program,
-    job::{Job, JobHandler},
-    maintenance::{Maintenance, MaintenanceHandle, ServiceHealth},
-    migrate,
-    worker::{Engine, EngineHandle, Handlers},
-};
-use model::id::WorkerId;
+use crate::client::lane::check_program;
+use crate::maintenance::{Maintenance, ServiceHealth};
+use crate::worker::{Engine, Handlers};
+use crate::{Client, EngineConfig, Job, JobHandler, QueueError, migrate};
 use sqlx::PgPool;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
@@ -102,11 +97,11 @@ impl Runner {
         let engine = Engine::start(self.pool.clone(), self.config.clone(), self.handlers, stop);
         // Maintenance folds counters until the last job has ended, so it stops after the engine.
         let maintenance_stop = CancellationToken::new();
-        let maintenance = Maintenance::start_as(
-            engine.worker_id(),
+        let maintenance = Maintenance::start(
             self.pool,
             self.config.clone(),
             Vec::new(),
+            Some(engine.worker_id()),
             maintenance_stop.clone(),
         );
         Ok(Running { engine, maintenance, maintenance_stop, config: self.config })
@@ -116,8 +111,8 @@ impl Runner {
 /// The running workers of this process. Dropping it does not stop them: call [`shutdown`](Self::shutdown).
 #[must_use = "it goes on until `shutdown`"]
 pub struct Running {
-    engine: EngineHandle,
-    maintenance: MaintenanceHandle,
+    engine: Engine,
+    maintenance: Maintenance,
     maintenance_stop: CancellationToken,
     config: EngineConfig,
 }
@@ -129,29 +124,15 @@ impl Running {
         self
     }
 
-    /// The id in the list of workers; it changes after a lost lease.
-    #[must_use]
-    pub fn worker_id(&self) -> WorkerId {
-        self.engine.worker_id()
-    }
-
-    /// Whether the process has its lease and claims jobs, for a readiness probe. Do not use it for a liveness probe: it is false while the
-    /// database is away, when the process has results that are still to be recorded. (A process whose loops have stopped releases its lease by
-    /// itself.)
-    #[must_use]
-    pub fn is_alive(&self) -> bool {
-        self.engine.is_alive()
-    }
-
     /// The state of the maintenance services, which run in the leader only.
     #[must_use]
     pub fn health(&self) -> Vec<ServiceHealth> {
-        self.maintenance.health()
+        self.maintenance.watch().services()
     }
 
-    /// The handle of the underlying engine.
+    /// The underlying engine: its id in the list of workers, whether it is alive, and its report.
     #[must_use]
-    pub fn engine(&self) -> &EngineHandle {
+    pub fn engine(&self) -> &Engine {
         &self.engine
     }
 

@@ -8,10 +8,8 @@
 
 use crate::error::QueueError;
 use sqlx::PgPool;
-use std::{
-    sync::{Arc, PoisonError, RwLock, RwLockReadGuard},
-    time::Duration,
-};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::time::Duration;
 use tokio::{sync::Notify, time::Instant};
 use uuid::Uuid;
 
@@ -24,7 +22,7 @@ const MIN_GAP: Duration = Duration::from_millis(1);
 const MAX_GAP: Duration = Duration::from_millis(8);
 
 /// Wakes the workers of all processes once, for callers without a [`Waker`].
-pub async fn all(pool: &PgPool) -> Result<(), QueueError> {
+pub async fn wake_all(pool: &PgPool) -> Result<(), QueueError> {
     sqlx::query("select pg_notify($1, '')").bind(CHANNEL).execute(pool).await?;
     Ok(())
 }
@@ -87,16 +85,11 @@ impl Waker {
     }
 
     /// Wakes the workers. Call it after the commit that made jobs claimable.
-    pub fn jobs_added(&self) {
+    pub fn wake(&self) {
         for work in read(&self.local).iter() {
             work.notify_one();
         }
         self.requested.notify_one();
-    }
-
-    /// As [`jobs_added`](Self::jobs_added), for work that is not a new job.
-    pub fn wake(&self) {
-        self.jobs_added();
     }
 }
 

@@ -65,7 +65,7 @@ async fn with_database(
     let key = master_key(settings.engine.delivery.master_key.as_ref(), database.data_dir.as_deref())?;
     let pools = Pools::open(database, &settings.database).await?;
     if database.data_dir.is_none() {
-        queue::pool::refuse_transaction_pooler(&pools.engine).await?;
+        queue::store::connections::refuse_transaction_pooler(&pools.engine).await?;
     }
     queue::migrate::run(&pools.engine).await?;
     queue::store::partitions::make_ahead(&pools.engine).await?;

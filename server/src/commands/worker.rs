@@ -36,7 +36,7 @@ async fn work(database: &Database, settings: &EngineSettings, stop: Cancellation
     let key = master_key(settings.delivery.master_key.as_ref(), database.data_dir.as_deref())?;
     let pool = connect(&database.url, "headgate worker", CONNECTIONS).await?;
     if database.data_dir.is_none() {
-        queue::pool::refuse_transaction_pooler(&pool).await?;
+        queue::store::connections::refuse_transaction_pooler(&pool).await?;
     }
     // Any process may be the first to start after an upgrade.
     queue::migrate::run(&pool).await?;

@@ -25,7 +25,10 @@ use chrono::{DateTime, Utc};
 use delivery::{DeliveryError, secrets::Place};
 use futures::FutureExt as _;
 use model::{actor::Actor, etag::etag};
-use queue::{mutex::lock, one_transaction::OneTransaction, pool::DEFAULT_LOCK_TIMEOUT};
+use queue::{
+    mutex::lock,
+    store::{connections::DEFAULT_LOCK_TIMEOUT, one_transaction::OneTransaction},
+};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use std::{

@@ -6,8 +6,8 @@ use delivery::{Delivery, DeliveryConfig, DeliveryError, MasterKey, TargetGuard};
 use model::retention::Retained;
 use queue::{
     EngineConfig, Waker,
-    maintenance::{Maintenance, MaintenanceHandle, MaintenanceHealth, Service},
-    worker::{self, EngineHandle, EngineWatch, Handlers, Stuck},
+    maintenance::{Maintenance, MaintenanceHealth, Service},
+    worker::{self, EngineWatch, Handlers},
 };
 use sqlx::PgPool;
 use std::{io::Write as _, sync::Arc, time::Duration};
@@ -22,8 +22,8 @@ const EXIT_STUCK: i32 = 70;
 /// The worker and the maintenance of this process.
 pub(crate) struct Engine {
     /// `None`: this process runs no jobs.
-    worker: Option<EngineHandle>,
-    maintenance: MaintenanceHandle,
+    worker: Option<worker::Engine>,
+    maintenance: Maintenance,
     maintenance_stop: CancellationToken,
     config: EngineConfig,
 }
@@ -53,17 +53,15 @@ impl Engine {
         // Maintenance goes on while running jobs finish, so that their counters are folded too.
         let maintenance_stop = CancellationToken::new();
         let services = services(delivery, &config);
-        let (pool, token) = (pool.clone(), maintenance_stop.clone());
-        let maintenance = match &worker {
-            Some(worker) => Maintenance::start_as(worker.worker_id(), pool, config.clone(), services, token),
-            None => Maintenance::start(pool, config.clone(), services, token),
-        };
+        let worker_id = worker.as_ref().map(worker::Engine::worker_id);
+        let token = maintenance_stop.clone();
+        let maintenance = Maintenance::start(pool.clone(), config.clone(), services, worker_id, token);
         Self { worker, maintenance, maintenance_stop, config }
     }
 
     /// `None` when this process runs no jobs.
     pub(crate) fn watch(&self) -> Option<EngineWatch> {
-        self.worker.as_ref().map(EngineHandle::watch)
+        self.worker.as_ref().map(worker::Engine::watch)
     }
 
     pub(crate) fn health(&self) -> MaintenanceHealth {
@@ -96,11 +94,10 @@ fn services(delivery: &Delivery, config: &EngineConfig) -> Vec<Arc<dyn Service>>
 }
 
 /// Called when the engine is stuck: the process would look healthy and do nothing.
-fn end_process(stuck: Stuck) {
+fn end_process(part: &'static str) {
     let _ = writeln!(
         std::io::stderr(),
-        "headgate: {} is stuck: ending now; jobs that ran here start again elsewhere when the lease has run out",
-        stuck.part
+        "headgate: {part} is stuck: ending now; jobs that ran here start again elsewhere when the lease has run out"
     );
     std::process::exit(EXIT_STUCK);
 }

@@ -80,7 +80,7 @@ impl Process {
 fn without_leader(pool: &PgPool) -> MaintenanceHealth {
     let ended = CancellationToken::new();
     ended.cancel();
-    Maintenance::start(pool.clone(), EngineConfig::default(), Vec::new(), ended).watch()
+    Maintenance::start(pool.clone(), EngineConfig::default(), Vec::new(), None, ended).watch()
 }
 
 async fn run(pool: &PgPool, sql: &'static str) {

@@ -6,7 +6,10 @@ use model::{
     event::{Accepted, Event},
     problem::Faults,
 };
-use queue::{QueueError, pool, store::jobs::BEGIN};
+use queue::{
+    QueueError,
+    store::{connections, jobs::BEGIN},
+};
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
@@ -155,12 +158,13 @@ impl Delivery {
     /// Commits all requests in one transaction.
     async fn commit(&self, requests: &[Request], wait: Wait) -> Result<Vec<Accepted>, DeliveryError> {
         for _ in 0..MAX_TRIES {
-            let mut transaction = pool::begin(&self.pool, &format!("{BEGIN}{}", wait.setting())).await?;
+            let mut transaction =
+                connections::begin(&self.pool, &format!("{BEGIN}{}", wait.setting())).await?;
             match accept_requests(&mut transaction, requests, &self.config).await {
                 Ok(accepted) => {
                     transaction.commit().await?;
                     if accepted.iter().any(|one| one.jobs_created + one.jobs_coalesced > 0) {
-                        self.waker.jobs_added();
+                        self.waker.wake();
                     }
                     return Ok(accepted);
                 }

@@ -33,7 +33,10 @@ struct Source {
 
 impl MaterialReader {
     pub(crate) fn new(pool: &PgPool) -> Self {
-        let source = Source { pool: queue::pool::for_lookups(pool, MAX_CONNECTIONS), known: Arc::default() };
+        let source = Source {
+            pool: queue::store::connections::for_lookups(pool, MAX_CONNECTIONS),
+            known: Arc::default(),
+        };
         Self { batcher: Batcher::new(LIMITS), source }
     }
 

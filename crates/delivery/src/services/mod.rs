@@ -7,15 +7,15 @@ mod tombstones;
 use std::sync::Arc;
 
 use model::retention::Retentions;
-use queue::maintenance::{Retention, Service};
+use queue::maintenance::{Service, retention_of};
 
 use crate::{Delivery, resync, store::retention};
 
 pub(crate) fn services(delivery: &Delivery, kept: Retentions) -> Vec<Arc<dyn Service>> {
     vec![
         Arc::new(deletions::Deletions),
-        Arc::new(record_counts::fold()),
-        Arc::new(Retention::of("delivery_retention", retention::rows(kept))),
+        record_counts::fold(),
+        retention_of("delivery_retention", retention::rows(kept)),
         Arc::new(tombstones::DeletedRecords::new(kept)),
         Arc::new(resync::Resyncs::new(delivery.clone())),
     ]

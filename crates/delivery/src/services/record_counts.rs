@@ -6,15 +6,15 @@ use async_trait::async_trait;
 use model::id::{AppId, IntegrationId};
 use queue::{
     QueueError,
-    maintenance::{Counters, FoldCounts},
+    maintenance::{Counters, Service, fold_counts},
 };
 use sqlx::PgConnection;
 use uuid::Uuid;
 
 use crate::store::{fold_records, recount_records};
 
-pub(super) fn fold() -> FoldCounts {
-    FoldCounts::of(
+pub(super) fn fold() -> Arc<dyn Service> {
+    fold_counts(
         "fold_record_counts",
         "exists (select from headgate.record_count_deltas) or exists (select from headgate.in_sync_count_deltas)",
         &[

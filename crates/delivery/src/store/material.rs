@@ -91,7 +91,7 @@ pub(crate) struct Uncertain {
     pub(crate) attributes: Option<Vec<String>>,
 }
 
-/// None: the integration is gone. On a connection of [`queue::pool::for_lookups`].
+/// None: the integration is gone. On a connection of [`queue::store::connections::for_lookups`].
 pub(crate) async fn read(
     conn: &mut PgConnection,
     known_settings: &KnownSettings,

@@ -9,7 +9,7 @@ use model::{
     actor::{Role, Scope},
     opened::Opened,
 };
-use queue::{error::QueueError, mutex::lock, pool};
+use queue::{error::QueueError, mutex::lock, store::connections::for_lookups};
 use sqlx::PgPool;
 use std::{
     collections::HashMap,
@@ -83,7 +83,7 @@ struct State {
 
 impl OpenItems {
     pub(super) fn new(pool: &PgPool, token: CancellationToken) -> Self {
-        Self { pool: pool::for_lookups(pool, 1), token, state: Arc::default() }
+        Self { pool: for_lookups(pool, 1), token, state: Arc::default() }
     }
 
     /// Polls it until its last receiver is dropped.

@@ -17,7 +17,7 @@ pub use views::CountViews;
 use crate::store::retention;
 use queue::{
     EngineConfig,
-    maintenance::{Retention, Service},
+    maintenance::{Service, retention_of},
 };
 use std::sync::Arc;
 
@@ -31,6 +31,6 @@ pub fn services(config: &EngineConfig) -> Vec<Arc<dyn Service>> {
         Arc::new(LimitUse),
         Arc::new(RunOperations),
         Arc::new(CountViews),
-        Arc::new(Retention::of("insight_retention", retention::rows(config.retentions))),
+        retention_of("insight_retention", retention::rows(config.retentions)),
     ]
 }

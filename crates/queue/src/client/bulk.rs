@@ -1,10 +1,7 @@
 //! Enqueues many jobs at once.
 
 use super::{CHUNK, Client};
-use crate::{
-    QueueError,
-    job::{Job, NewJob},
-};
+use crate::{Job, NewJob, QueueError};
 use futures::{Stream, StreamExt as _, future::BoxFuture};
 use model::job::{EnqueueOutcome, EnqueuedJob};
 use sqlx::{Acquire, Postgres};

@@ -1,15 +1,15 @@
 //! The options of a lane.
 
-use crate::{QueueError, store::own_lanes::Wanted};
+use crate::QueueError;
 use model::{limits, problem::Faults, rate_limit::RateLimit};
 
 /// The name of a lane within its app, and its limits.
 #[derive(Clone, Debug)]
 #[must_use = "the lane is created by `Client::lane`"]
 pub struct LaneOptions {
-    name: String,
-    max_concurrency: Option<i32>,
-    rate_limits: Option<Vec<RateLimit>>,
+    pub(crate) name: String,
+    pub(crate) max_concurrency: Option<i32>,
+    pub(crate) rate_limits: Option<Vec<RateLimit>>,
 }
 
 impl LaneOptions {
@@ -53,15 +53,6 @@ impl LaneOptions {
             }
         }
         Ok(faults.into_result()?)
-    }
-
-    pub(super) fn wanted<'a>(&'a self, program: &'a str) -> Wanted<'a> {
-        Wanted {
-            program,
-            name: &self.name,
-            max_concurrency: self.max_concurrency,
-            rate_limits: self.rate_limits.as_deref(),
-        }
     }
 }
 

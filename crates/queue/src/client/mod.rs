@@ -1,28 +1,17 @@
 //! The client, which enqueues jobs.
 
-mod bulk;
+pub(crate) mod bulk;
 pub(crate) mod lane;
-mod transaction;
+pub(crate) mod transaction;
 
-pub use bulk::{Bulk, BulkError};
-pub use lane::LaneOptions;
-pub use transaction::JobTransaction;
-
-use crate::{
-    QueueError, Waker,
-    job::{Job, NewJob},
-    store::{
-        jobs::{self, BEGIN},
-        own_lanes,
-    },
-    worker::{DEFAULT_PROGRAM, EngineHandle},
-};
+use crate::store::jobs::{self, BEGIN};
+use crate::store::own_lanes;
+use crate::worker::{DEFAULT_PROGRAM, Engine};
+use crate::{Job, JobTransaction, LaneOptions, NewJob, QueueError, Waker};
 use futures::future::BoxFuture;
-use model::{
-    actor::Scope,
-    id::{AppId, IntegrationId, JobId},
-    job::{EnqueuedJob, JobDetail},
-};
+use model::actor::Scope;
+use model::id::{AppId, IntegrationId, JobId};
+use model::job::{EnqueuedJob, JobDetail};
 use sqlx::{Acquire, Connection as _, PgConnection, PgPool, Postgres};
 use std::sync::Arc;
 
@@ -98,13 +87,13 @@ impl Client {
         let options = LaneOptions::new(DEFAULT_LANE);
         let mut transaction = pool.begin().await?;
         let app_id = own_lanes::lock_app(&mut transaction, app).await?;
-        let integration_id = own_lanes::ensure(&mut transaction, app_id, &options.wanted(program)).await?;
+        let integration_id = own_lanes::ensure(&mut transaction, app_id, program, &options).await?;
         transaction.commit().await?;
         let waker = Waker::new(pool.clone());
         Ok(Self { pool: pool.clone(), app_id, integration_id, program: program.into(), waker })
     }
 
-    pub(crate) fn wake_directly(&self, engine: &EngineHandle) {
+    pub(crate) fn wake_directly(&self, engine: &Engine) {
         self.waker.wake_directly(engine);
     }
 
@@ -118,8 +107,7 @@ impl Client {
         options.check()?;
         let mut transaction = self.pool.begin().await?;
         own_lanes::lock_app_by_id(&mut transaction, self.app_id).await?;
-        let wanted = options.wanted(&self.program);
-        let integration_id = own_lanes::ensure(&mut transaction, self.app_id, &wanted).await?;
+        let integration_id = own_lanes::ensure(&mut transaction, self.app_id, &self.program, options).await?;
         transaction.commit().await?;
         Ok(Self { integration_id, ..self.clone() })
     }
@@ -165,7 +153,7 @@ impl Client {
     /// Wakes the workers of all processes. It is needed only after the commit of a transaction of yours that enqueued. Calls within a few
     /// milliseconds are combined.
     pub fn wake(&self) {
-        self.waker.jobs_added();
+        self.waker.wake();
     }
 
     /// A job of this app, with its attempts, its progress and its result.
@@ -201,7 +189,7 @@ impl Client {
             && let Some(alone) = one.alone(self.app_id, self.integration_id)
         {
             // A single statement is its own transaction, which saves two round trips.
-            match jobs::enqueue_single(connection, &alone?).await {
+            match jobs::enqueue_single(connection, &alone?, one.max_attempts).await {
                 Ok(accepted) => {
                     self.wake();
                     return Ok(vec![accepted]);

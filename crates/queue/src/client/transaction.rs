@@ -1,10 +1,7 @@
 //! A transaction that wakes workers when it commits.
 
 use super::Client;
-use crate::{
-    QueueError,
-    job::{Job, NewJob},
-};
+use crate::{Job, NewJob, QueueError};
 use futures::future::BoxFuture;
 use model::job::EnqueuedJob;
 use sqlx::{PgConnection, Postgres, Transaction};

@@ -1,10 +1,8 @@
 //! The error of a handler.
 
 use crate::worker::{Failure, LeasedJob, Outcome};
-use model::{
-    rules::verdict::{ErrorKind, Verdict},
-    text::causes,
-};
+use model::rules::verdict::{ErrorKind, Verdict};
+use model::text::causes;
 use std::{error::Error, fmt, time::Duration};
 
 /// Why an attempt failed, and what follows.

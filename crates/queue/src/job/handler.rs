@@ -1,7 +1,7 @@
 //! The trait of typed handlers, and its adapter to the engine's.
 
-use super::{Job, JobError};
 use crate::worker::{AttemptHandler, CompletedJob, Completion, Handlers, LeasedJob, Outcome, Slot};
+use crate::{Job, JobError};
 use async_trait::async_trait;
 use serde::Serialize;
 use serde_json::Value;

@@ -1,19 +1,12 @@
 //! A job to be enqueued.
 
-use super::Job;
-use crate::{
-    error::QueueError,
-    store::{
-        jobs::{JobSpec, SingleJob},
-        own_lanes::LaneTarget,
-    },
-};
+use crate::store::jobs::JobSpec;
+use crate::store::own_lanes::LaneTarget;
+use crate::{Job, QueueError};
 use chrono::{DateTime, Utc};
-use model::{
-    id::{AppId, IntegrationId},
-    json::MAX_RECORD_BYTES,
-    problem::Faults,
-};
+use model::id::{AppId, IntegrationId};
+use model::json::MAX_RECORD_BYTES;
+use model::problem::Faults;
 use std::time::Duration;
 use uuid::Uuid;
 
@@ -31,7 +24,7 @@ use uuid::Uuid;
 pub struct NewJob<J> {
     payload: J,
     priority: i16,
-    max_attempts: Option<i16>,
+    pub(crate) max_attempts: Option<i16>,
     timeout: Option<Duration>,
     run_at: Option<DateTime<Utc>>,
     delay: Option<Duration>,
@@ -123,7 +116,7 @@ impl<J: Job> NewJob<J> {
         &self,
         app_id: AppId,
         integration_id: IntegrationId,
-    ) -> Option<Result<SingleJob, QueueError>> {
+    ) -> Option<Result<JobSpec, QueueError>> {
         let needs_more = self.deduplication_id.is_some()
             || self.serialize_key.is_some()
             || self.delay.is_some()
@@ -136,7 +129,7 @@ impl<J: Job> NewJob<J> {
             timeout_ms: None,
             now: DateTime::UNIX_EPOCH,
         };
-        (!needs_more).then(|| Ok(SingleJob { spec: self.spec(&target)?, max_attempts: self.max_attempts }))
+        (!needs_more).then(|| self.spec(&target))
     }
 
     /// Validates the job and completes it with the lane's settings.

@@ -1,6 +1,6 @@
 //! Folds job counters in processes that do not lead, when deltas have piled up.
 
-use super::{MaintenanceHealth, run::with_causes};
+use super::MaintenanceHealth;
 use crate::store::counts::fold;
 use sqlx::PgPool;
 use std::time::Duration;
@@ -23,10 +23,8 @@ pub(super) async fn fold_when_many(pool: PgPool, health: MaintenanceHealth, toke
             continue;
         }
         // A chunk at a time until few are left. Others report it when the database is unavailable.
-        while let Ok(fold::CHUNK..) = fold::job_counts_if_many(&pool, MANY)
-            .await
-            .inspect_err(|error| tracing::debug!(error = %with_causes(error), "counters could not be folded"))
-        {
-        }
+        while let Ok(fold::CHUNK..) = fold::job_counts_if_many(&pool, MANY).await.inspect_err(
+            |error| tracing::debug!(error = %error.with_causes(), "counters could not be folded"),
+        ) {}
     }
 }

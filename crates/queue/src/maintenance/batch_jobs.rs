@@ -1,19 +1,13 @@
 //! Parks, resumes and cancels the jobs of batches, any of which may be poisonous.
 
-use super::{
-    MaintenanceHealth,
-    passed_over::PassedOver,
-    portions::{self, Done, in_portions},
-};
-use crate::{
-    error::QueueError,
-    pool::end,
-    store::{
-        jobs::{self, BEGIN},
-        leader::Term,
-        retention,
-    },
-};
+use super::MaintenanceHealth;
+use super::passed_over::PassedOver;
+use super::portions::{self, Done, in_portions};
+use crate::error::QueueError;
+use crate::store::connections::end;
+use crate::store::jobs::{self, BEGIN};
+use crate::store::leader::Term;
+use crate::store::retention;
 use futures::future::BoxFuture;
 use model::id::{BatchId, JobId};
 use sqlx::{PgConnection, PgPool};
@@ -119,9 +113,7 @@ impl BatchJobs {
         F: Future<Output = Result<i64, QueueError>>,
     {
         let Done { answers, faulty, error, .. } = in_portions(ids, ids.len(), act).await;
-        for (id, error) in &faulty {
-            self.passed_over.note(*id, error);
-        }
+        self.passed_over.note(faulty.iter().map(|(id, error)| (*id, error)));
         self.passed_over.forget_old(Instant::now());
         (answers, error)
     }

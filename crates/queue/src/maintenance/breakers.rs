@@ -1,11 +1,10 @@
 //! Changes of circuit breakers that are due to time: waits and holds end, ramps proceed.
 
 use super::Service;
-use crate::{
-    error::QueueError,
-    store::{breakers, leader::Term},
-    wake,
-};
+use crate::error::Result;
+use crate::store::breakers;
+use crate::store::leader::Term;
+use crate::wake::wake_all;
 use async_trait::async_trait;
 use sqlx::PgPool;
 use std::time::Duration;
@@ -15,7 +14,7 @@ const CHUNK: i64 = 100;
 
 /// Checks breakers once a second, and wakes the workers when more jobs may run.
 #[derive(Debug)]
-pub struct Breakers;
+pub(super) struct Breakers;
 
 #[async_trait]
 impl Service for Breakers {
@@ -31,13 +30,13 @@ impl Service for Breakers {
         Duration::from_secs(1)
     }
 
-    async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool, QueueError> {
+    async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool> {
         let due = breakers::due(pool, CHUNK).await?;
         if due.is_empty() {
             return Ok(false);
         }
         if breakers::tick(pool, term, &due).await? {
-            wake::all(pool).await?;
+            wake_all(pool).await?;
         }
         Ok(due.len() as i64 == CHUNK)
     }

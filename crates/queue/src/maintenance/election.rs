@@ -1,10 +1,8 @@
 //! Election: acquires and renews the leader's lease, on a connection of its own, because a pool that the work has exhausted must not cost the lead.
 
-use crate::{
-    error::QueueError,
-    pool,
-    store::leader::{self, Candidate, Term},
-};
+use crate::error::{Result, within};
+use crate::pool::connect_alone;
+use crate::store::leader::{self, Candidate, Term};
 use sqlx::{Connection as _, PgConnection, PgPool};
 use std::time::Duration;
 use tokio::time::timeout;
@@ -33,49 +31,33 @@ impl Election {
     }
 
     /// Becomes the leader, if there is none or one with fewer services.
-    pub(super) async fn acquire(&mut self, lease: Duration) -> Result<Option<Term>, QueueError> {
-        let mut connection = self.connection().await?;
-        let acquired = with_timeout(leader::acquire(&mut connection, self.candidate, lease)).await;
-        self.keep_sound(connection, &acquired);
-        acquired
+    pub(super) async fn acquire(&mut self, lease: Duration) -> Result<Option<Term>> {
+        let candidate = self.candidate;
+        self.ask(async |connection| leader::acquire(connection, candidate, lease).await).await
     }
 
     /// Renews the lease; false when it is lost.
-    pub(super) async fn renew(&mut self, term: Term, lease: Duration) -> Result<bool, QueueError> {
-        let mut connection = self.connection().await?;
-        let renewed = with_timeout(leader::renew(&mut connection, term, lease)).await;
-        self.keep_sound(connection, &renewed);
-        renewed
+    pub(super) async fn renew(&mut self, term: Term, lease: Duration) -> Result<bool> {
+        self.ask(async |connection| leader::renew(connection, term, lease).await).await
     }
 
-    pub(super) async fn release(&mut self, term: Term) -> Result<(), QueueError> {
-        let mut connection = self.connection().await?;
-        let released = with_timeout(leader::release(&mut connection, term)).await;
-        self.keep_sound(connection, &released);
-        released
+    pub(super) async fn release(&mut self, term: Term) -> Result<()> {
+        self.ask(async |connection| leader::release(connection, term).await).await
     }
 
-    async fn connection(&mut self) -> Result<PgConnection, QueueError> {
-        if let Some(connection) = self.connection.take() {
-            return Ok(connection);
-        }
-        let options = self.pool.connect_options();
-        with_timeout(async {
-            let mut connection = PgConnection::connect_with(&options).await?;
-            pool::prepare(&mut connection, Some(ANSWER_TIMEOUT)).await?;
-            Ok(connection)
-        })
-        .await
-    }
-
-    /// A connection that failed, or was given up before its answer, is not used again.
-    fn keep_sound<T>(&mut self, connection: PgConnection, answer: &Result<T, QueueError>) {
+    async fn ask<T>(&mut self, ask: impl AsyncFnOnce(&mut PgConnection) -> Result<T>) -> Result<T> {
+        let mut connection = match self.connection.take() {
+            Some(connection) => connection,
+            None => {
+                let connecting = async { Ok(connect_alone(&self.pool, Some(ANSWER_TIMEOUT)).await?) };
+                within(ANSWER_TIMEOUT, connecting).await?
+            }
+        };
+        let answer = within(ANSWER_TIMEOUT, ask(&mut connection)).await;
+        // A connection that failed, or was given up before its answer, is not used again.
         if answer.is_ok() {
             self.connection = Some(connection);
         }
+        answer
     }
-}
-
-async fn with_timeout<T>(answer: impl Future<Output = Result<T, QueueError>>) -> Result<T, QueueError> {
-    timeout(ANSWER_TIMEOUT, answer).await.unwrap_or(Err(QueueError::Unavailable(sqlx::Error::PoolTimedOut)))
 }

@@ -1,19 +1,13 @@
 //! Cancels jobs that have expired, wherever they wait.
 
-use super::{
-    MaintenanceHealth, Service,
-    passed_over::PassedOver,
-    portions::{Done, begin, in_portions},
-};
-use crate::{
-    error::QueueError,
-    pool::end,
-    store::{
-        jobs::{self, BEGIN, ExpiredJob},
-        leader::Term,
-    },
-    wake,
-};
+use super::passed_over::PassedOver;
+use super::portions::{Done, begin, in_portions};
+use super::{MaintenanceHealth, Service};
+use crate::error::Result;
+use crate::store::connections::end;
+use crate::store::jobs::{self, BEGIN, ExpiredJob};
+use crate::store::leader::Term;
+use crate::wake::wake_all;
 use async_trait::async_trait;
 use sqlx::PgPool;
 use std::time::{Duration, Instant};
@@ -28,7 +22,7 @@ const CHUNK: usize = 1_000;
 /// Ends jobs as `cancelled`, with the reason `expired`, if they are not being processed when their `expires_at` has passed: within a second or so,
 /// also where no claim would find them (`store/jobs/cancel/expire.rs`). One that cannot be ended, or is locked elsewhere, does not block others.
 #[derive(Debug)]
-pub struct Expiry {
+pub(super) struct Expiry {
     /// How far a scan that found many has come; none: at the beginning.
     cursor: Mutex<Option<ExpiredJob>>,
     passed_over: PassedOver,
@@ -58,7 +52,7 @@ impl Service for Expiry {
         self.passed_over.watch(health);
     }
 
-    async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool, QueueError> {
+    async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool> {
         let mut cursor = self.cursor.lock().await;
         let now = Instant::now();
         self.passed_over.forget_old(now);
@@ -74,14 +68,12 @@ impl Service for Expiry {
             end(transaction, ended).await
         })
         .await;
-        for (id, error) in &faulty {
-            self.passed_over.note(*id, error);
-        }
+        self.passed_over.note(faulty.iter().map(|(id, error)| (*id, error)));
         let count: usize = answers.iter().sum();
         if count > 0 {
             tracing::debug!(count, "cancelled expired jobs");
             // Jobs that waited for them may run now.
-            wake::all(pool).await?;
+            wake_all(pool).await?;
         }
         error.map_or(Ok(cursor.is_some()), Err)
     }

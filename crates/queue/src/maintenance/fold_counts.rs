@@ -1,30 +1,25 @@
 //! Folds the appended deltas of counters.
 
 use super::{Counters, Service};
-use crate::{
-    error::QueueError,
-    store::{counts::fold, leader::Term},
-};
+use crate::error::Result;
+use crate::store::counts::fold;
+use crate::store::leader::Term;
 use async_trait::async_trait;
 use futures::future::BoxFuture;
 use sqlx::PgPool;
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicI64, Ordering},
-    },
-    time::Duration,
-};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
 
 /// While nothing happens.
 const MAX_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Folds a chunk of the deltas of one kind of counters; returns how many.
-pub type Fold = for<'a> fn(&'a PgPool, Term) -> BoxFuture<'a, Result<i64, QueueError>>;
+type Fold = for<'a> fn(&'a PgPool, Term) -> BoxFuture<'a, Result<i64>>;
 
 /// Folds the counters of one crate. The engine's are `job_counts` and the counts of batches.
 #[derive(Debug)]
-pub struct FoldCounts {
+pub(super) struct FoldCounts {
     name: &'static str,
     sign: &'static str,
     folds: &'static [Fold],
@@ -33,31 +28,30 @@ pub struct FoldCounts {
     last_folded: AtomicI64,
 }
 
+/// A service of this name that folds these while its sign ([`Service::sign`]) is seen, and whose counters the recount proves.
+#[must_use]
+pub fn fold_counts(
+    name: &'static str,
+    sign: &'static str,
+    folds: &'static [Fold],
+    counters: Vec<Arc<dyn Counters>>,
+) -> Arc<dyn Service> {
+    Arc::new(FoldCounts { name, sign, folds, counters, last_folded: AtomicI64::default() })
+}
+
 impl Default for FoldCounts {
     /// The engine's.
     fn default() -> Self {
-        Self::of(
-            "fold_counts",
-            "exists (select from headgate.job_count_deltas) or exists (select from headgate.batch_deltas)",
-            &[
+        Self {
+            name: "fold_counts",
+            sign: "exists (select from headgate.job_count_deltas) or exists (select from headgate.batch_deltas)",
+            folds: &[
                 |pool, term| Box::pin(fold::job_counts(pool, term)),
                 |pool, term| Box::pin(fold::batches(pool, term)),
             ],
-            Vec::new(),
-        )
-    }
-}
-
-impl FoldCounts {
-    /// A service of this name that folds these while its sign ([`Service::sign`]) is seen, and whose counters the recount proves.
-    #[must_use]
-    pub fn of(
-        name: &'static str,
-        sign: &'static str,
-        folds: &'static [Fold],
-        counters: Vec<Arc<dyn Counters>>,
-    ) -> Self {
-        Self { name, sign, folds, counters, last_folded: AtomicI64::default() }
+            counters: Vec::new(),
+            last_folded: AtomicI64::default(),
+        }
     }
 }
 
@@ -89,7 +83,7 @@ impl Service for FoldCounts {
         self.counters.clone()
     }
 
-    async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool, QueueError> {
+    async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool> {
         let mut most = 0;
         let mut first_error = None;
         for fold in self.folds {

@@ -2,10 +2,8 @@
 
 use crate::mutex;
 use chrono::{DateTime, Utc};
-use std::{
-    sync::{Arc, Mutex, MutexGuard},
-    time::Duration,
-};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use tokio::sync::watch;
 
 /// Failures in a row from which on a service is unhealthy: a few are normal, as during a restart of the database.
@@ -75,7 +73,7 @@ impl MaintenanceHealth {
     /// Every service. In a process that never led, all counts are 0.
     #[must_use]
     pub fn services(&self) -> Vec<ServiceHealth> {
-        self.lock().clone()
+        mutex::lock(&self.services).clone()
     }
 
     /// Whether this process leads, as far as it knows.
@@ -93,7 +91,7 @@ impl MaintenanceHealth {
     pub(super) fn leads(&self, is_leader: bool) {
         if !is_leader {
             // Failures happen in another process from now on: this one must not stay unhealthy for ever.
-            self.lock().iter_mut().for_each(|service| service.failures_in_a_row = 0);
+            mutex::lock(&self.services).iter_mut().for_each(|service| service.failures_in_a_row = 0);
         }
         self.leads.send_replace(is_leader);
     }
@@ -120,20 +118,16 @@ impl MaintenanceHealth {
     }
 
     pub(super) fn passed_over(&self, name: &'static str) {
-        if let Some(service) = self.lock().iter_mut().find(|service| service.name == name) {
+        if let Some(service) = mutex::lock(&self.services).iter_mut().find(|service| service.name == name) {
             service.passed_over += 1;
         }
     }
 
     fn change(&self, name: &'static str, took: Duration, change: impl FnOnce(&mut ServiceHealth)) {
-        if let Some(service) = self.lock().iter_mut().find(|service| service.name == name) {
+        if let Some(service) = mutex::lock(&self.services).iter_mut().find(|service| service.name == name) {
             service.last_run_at = Some(Utc::now());
             service.last_took = took;
             change(service);
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<ServiceHealth>> {
-        mutex::lock(&self.services)
     }
 }

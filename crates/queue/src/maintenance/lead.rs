@@ -1,25 +1,18 @@
 //! The leader: acquires the lease when it is free, renews it every third of its length, and runs the services meanwhile.
 
 use super::{
-    MaintenanceHealth, Service, ServiceHealth, all_services, backup_fold::fold_when_many, election::Election,
-    run, signs,
+    MaintenanceHealth, Service, all_services, backup_fold::fold_when_many, election::Election, run, signs,
 };
-use crate::{
-    config::EngineConfig,
-    error::QueueError,
-    pool,
-    store::{
-        leader::{self, Candidate, Term},
-        partitions,
-    },
-};
+use crate::config::EngineConfig;
+use crate::error::QueueError;
+use crate::pool;
+use crate::store::leader::{self, Candidate, Term};
+use crate::store::partitions;
 use model::id::WorkerId;
 use sqlx::PgPool;
 use std::{sync::Arc, time::Duration};
-use tokio::{
-    task::{JoinHandle, JoinSet},
-    time::{Instant, sleep},
-};
+use tokio::task::{JoinHandle, JoinSet};
+use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
 /// Renewals, and attempts to become the leader, per lease: a dead leader is replaced after at most four thirds of a lease.
@@ -31,47 +24,48 @@ const CONNECTIONS: u32 = 8;
 /// How long runs may take to finish when this process ceases to lead, or ends.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The maintenance of one process.
+/// The running maintenance of one process.
 pub struct Maintenance {
-    pool: PgPool,
-    election: Election,
-    services: Vec<Arc<dyn Service>>,
     health: MaintenanceHealth,
-    lease: Duration,
-    token: CancellationToken,
+    task: JoinHandle<()>,
 }
 
 impl Maintenance {
-    /// Starts the engine's services and the given ones under a holder id of their own.
+    /// Starts the engine's services and the given ones, under the id of this process's worker if it has one: then the list of workers shows who leads.
     #[must_use]
     pub fn start(
         pool: PgPool,
         config: EngineConfig,
         extra: Vec<Arc<dyn Service>>,
+        worker: Option<WorkerId>,
         token: CancellationToken,
-    ) -> MaintenanceHandle {
-        Self::start_as(WorkerId::generate(), pool, config, extra, token)
-    }
-
-    /// The same under the id of this process's worker, so that the list of workers shows who leads.
-    #[must_use]
-    pub fn start_as(
-        holder: WorkerId,
-        pool: PgPool,
-        config: EngineConfig,
-        extra: Vec<Arc<dyn Service>>,
-        token: CancellationToken,
-    ) -> MaintenanceHandle {
+    ) -> Self {
         let services = all_services(&config, extra);
         let health = MaintenanceHealth::new(services.iter().map(|service| service.name()));
         services.iter().for_each(|service| service.watch(&health));
         tokio::spawn(fold_when_many(pool.clone(), health.clone(), token.clone()));
         let pool = pool::background(&pool, "headgate maintenance", CONNECTIONS);
-        let candidate = Candidate { holder, services: services.len().try_into().unwrap_or(i16::MAX) };
+        let candidate = Candidate {
+            holder: worker.unwrap_or_else(WorkerId::generate),
+            services: services.len().try_into().unwrap_or(i16::MAX),
+        };
         let election = Election::new(pool.clone(), candidate);
-        let maintenance =
-            Self { pool, election, services, health: health.clone(), lease: config.leader_lease, token };
-        MaintenanceHandle { health, task: tokio::spawn(maintenance.run()) }
+        let lead =
+            Lead { pool, election, services, health: health.clone(), lease: config.leader_lease, token };
+        Self { health, task: tokio::spawn(lead.run()) }
+    }
+
+    /// Reads the health of each service, for `/readyz` and `/metrics`.
+    #[must_use]
+    pub fn watch(&self) -> MaintenanceHealth {
+        self.health.clone()
+    }
+
+    /// Waits until the services have ended and the lease is released. Cancel the token first.
+    pub async fn stopped(self) {
+        if let Err(error) = self.task.await {
+            tracing::error!(%error, "maintenance ended unexpectedly");
+        }
     }
 
     /// Becomes the leader, runs every service until none has more to do, and releases the lease: for tests and tools, which need not wait
@@ -106,7 +100,19 @@ impl Maintenance {
         leader::release(&mut connection, term).await?;
         ran
     }
+}
 
+/// A process's part in leading.
+struct Lead {
+    pool: PgPool,
+    election: Election,
+    services: Vec<Arc<dyn Service>>,
+    health: MaintenanceHealth,
+    lease: Duration,
+    token: CancellationToken,
+}
+
+impl Lead {
     async fn run(mut self) {
         self.make_partitions().await;
         while !self.token.is_cancelled() {
@@ -115,7 +121,7 @@ impl Maintenance {
                 Ok(Some(term)) => self.lead(term, asked_at).await,
                 Ok(None) => self.sleep(self.renewal_interval()).await,
                 Err(error) => {
-                    tracing::debug!(error = %run::with_causes(&error), "the leader's lease could not be requested");
+                    tracing::debug!(error = %error.with_causes(), "the leader's lease could not be requested");
                     self.sleep(self.renewal_interval()).await;
                 }
             }
@@ -128,7 +134,7 @@ impl Maintenance {
     /// Every process does this, because today's partitions must exist before any job finishes.
     async fn make_partitions(&self) {
         while let Err(error) = partitions::make_ahead(&self.pool).await {
-            tracing::warn!(error = %run::with_causes(&error), "day partitions could not be created: trying again");
+            tracing::warn!(error = %error.with_causes(), "day partitions could not be created: trying again");
             self.sleep(self.renewal_interval()).await;
             if self.token.is_cancelled() {
                 return;
@@ -185,7 +191,7 @@ impl Maintenance {
                 Ok(true) => lease_until = asked_at + self.lease,
                 Ok(false) => return false,
                 Err(error) => {
-                    tracing::warn!(error = %run::with_causes(&error), "the leader's lease could not be renewed");
+                    tracing::warn!(error = %error.with_causes(), "the leader's lease could not be renewed");
                     if Instant::now() + Duration::from_millis(200) >= lease_until {
                         return false;
                     }
@@ -203,33 +209,6 @@ impl Maintenance {
         tokio::select! {
             () = self.token.cancelled() => {}
             () = sleep(wait) => {}
-        }
-    }
-}
-
-/// A running maintenance.
-pub struct MaintenanceHandle {
-    health: MaintenanceHealth,
-    task: JoinHandle<()>,
-}
-
-impl MaintenanceHandle {
-    /// The health of each service.
-    #[must_use]
-    pub fn health(&self) -> Vec<ServiceHealth> {
-        self.health.services()
-    }
-
-    /// A handle that keeps reading it, for `/readyz` and `/metrics`.
-    #[must_use]
-    pub fn watch(&self) -> MaintenanceHealth {
-        self.health.clone()
-    }
-
-    /// Waits until the services have ended and the lease is released. Cancel the token first.
-    pub async fn stopped(self) {
-        if let Err(error) = self.task.await {
-            tracing::error!(%error, "maintenance ended unexpectedly");
         }
     }
 }

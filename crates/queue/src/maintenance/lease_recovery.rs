@@ -1,21 +1,15 @@
 //! Recovers jobs whose worker is gone.
 
-use super::{
-    MaintenanceHealth, Service,
-    passed_over::PassedOver,
-    portions::{Done, begin, in_portions},
-};
-use crate::{
-    config::EngineConfig,
-    error::QueueError,
-    pool::end,
-    store::{
-        jobs::{self, Recovered},
-        leader::Term,
-        workers,
-    },
-    wake,
-};
+use super::passed_over::PassedOver;
+use super::portions::{Done, begin, in_portions};
+use super::{MaintenanceHealth, Service};
+use crate::config::EngineConfig;
+use crate::error::Result;
+use crate::store::connections::end;
+use crate::store::jobs::{self, Recovered};
+use crate::store::leader::Term;
+use crate::store::workers;
+use crate::wake::wake_all;
 use async_trait::async_trait;
 use model::id::{ClaimBatchId, JobId, WorkerId};
 use sqlx::PgPool;
@@ -31,7 +25,7 @@ const JOBS: usize = 1_000;
 /// Finds jobs whose lease has ended and ends their attempt: they are to be retried, or, jobs of a program after three leases lost in
 /// a row, dead letters. A job that cannot be recovered is skipped, and so is one that is locked elsewhere, or whose key is: all others are recovered.
 #[derive(Debug)]
-pub(crate) struct LeaseRecovery {
+pub(super) struct LeaseRecovery {
     interval: Duration,
     cursors: Mutex<Cursors>,
     passed_over: PassedOver,
@@ -48,7 +42,7 @@ struct Cursors {
 
 impl LeaseRecovery {
     /// Runs every `HEADGATE_RECOVERY_INTERVAL`.
-    pub(crate) fn new(config: &EngineConfig) -> Self {
+    pub(super) fn new(config: &EngineConfig) -> Self {
         Self {
             interval: config.recovery_interval,
             cursors: Mutex::default(),
@@ -57,26 +51,19 @@ impl LeaseRecovery {
     }
 
     /// Recovers as many of these as possible.
-    async fn recover(
-        &self,
-        pool: &PgPool,
-        term: Term,
-        lost: &[(JobId, WorkerId)],
-    ) -> Result<Recovered, QueueError> {
+    async fn recover(&self, pool: &PgPool, term: Term, lost: &[(JobId, WorkerId)]) -> Result<Recovered> {
         let Done { answers, faulty, error, .. } = in_portions(lost, JOBS, |portion| async move {
             let mut transaction = begin(pool, term).await?;
             let recovered = jobs::recover(&mut transaction, &portion).await;
             end(transaction, recovered).await
         })
         .await;
-        for ((id, _), error) in &faulty {
-            self.passed_over.note(*id, error);
-        }
+        self.passed_over.note(faulty.iter().map(|((id, _), error)| (*id, error)));
         let recovered = answers.into_iter().sum();
         if recovered != Recovered::default() {
             let Recovered { returned, dead, cancelled } = recovered;
             tracing::warn!(given_back = returned, dead, cancelled, "recovered jobs of workers that vanished");
-            wake::all(pool).await?;
+            wake_all(pool).await?;
         }
         error.map_or(Ok(recovered), Err)
     }
@@ -96,7 +83,7 @@ impl Service for LeaseRecovery {
         self.passed_over.watch(health);
     }
 
-    async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool, QueueError> {
+    async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool> {
         let mut cursors = self.cursors.lock().await;
         let mut transaction = begin(pool, term).await?;
         let found = jobs::claims_of_dead_workers(&mut transaction, cursors.dead, CLAIM_BATCHES).await?;

@@ -29,15 +29,10 @@ mod vacuum;
 
 pub use batch_jobs::BatchJobs;
 pub use counters::Counters;
-pub use fold_counts::{Fold, FoldCounts};
+pub use fold_counts::fold_counts;
 pub use health::{MaintenanceHealth, ServiceHealth};
-pub use lead::{Maintenance, MaintenanceHandle};
-pub use retention::Retention;
+pub use lead::Maintenance;
+pub use retention::retention_of;
 pub use service::{Service, all_services};
-pub(crate) use {lease_recovery::LeaseRecovery, partitions::Partitions};
-// The engine's own services, which [`all_services`] contains: single ones are for its tests.
-#[doc(hidden)]
-pub use {
-    breakers::Breakers, expiry::Expiry, promote::Promote, recount::Recount, reindex::Reindex, tidy::Tidy,
-    vacuum::Vacuum,
-};
+#[cfg(feature = "testing")]
+pub(crate) use {recount::Recount, reindex::Reindex};

@@ -3,11 +3,9 @@
 use super::MaintenanceHealth;
 use crate::{error::QueueError, mutex};
 use model::id::JobId;
-use std::{
-    collections::HashMap,
-    sync::{Mutex, MutexGuard, OnceLock},
-    time::{Duration, Instant},
-};
+use std::collections::HashMap;
+use std::sync::{Mutex, OnceLock};
+use std::time::{Duration, Instant};
 
 /// The wait before the first repetition; twice as long after each further failure.
 const FIRST_WAIT: Duration = Duration::from_secs(60);
@@ -37,37 +35,35 @@ impl PassedOver {
         let _ = self.health.set(health.clone());
     }
 
-    /// Logs and counts a job that could not be processed, and leaves it alone for a while.
-    pub(super) fn note(&self, id: JobId, error: &QueueError) {
-        let error = super::run::with_causes(error);
-        tracing::error!(job.id = %id, service = self.service, %error, "{} skips job {id} and will try it again later", self.service);
-        if let Some(health) = self.health.get() {
-            health.passed_over(self.service);
+    /// Logs and counts jobs that could not be processed, and leaves them alone for a while.
+    pub(super) fn note<'a>(&self, faulty: impl IntoIterator<Item = (JobId, &'a QueueError)>) {
+        for (id, error) in faulty {
+            let error = error.with_causes();
+            tracing::error!(job.id = %id, service = self.service, %error, "{} skips job {id} and will try it again later", self.service);
+            if let Some(health) = self.health.get() {
+                health.passed_over(self.service);
+            }
+            self.wait(id, Instant::now());
         }
-        self.wait(id, Instant::now());
     }
 
     fn wait(&self, id: JobId, now: Instant) {
-        let mut jobs = self.jobs();
+        let mut jobs = mutex::lock(&self.jobs);
         let length = jobs.get(&id).map_or(FIRST_WAIT, |wait| (wait.length * 2).min(LONGEST_WAIT));
         jobs.insert(id, Wait { until: now + length, length });
     }
 
     pub(super) fn is_left_alone(&self, id: JobId, now: Instant) -> bool {
-        self.jobs().get(&id).is_some_and(|wait| wait.until > now)
+        mutex::lock(&self.jobs).get(&id).is_some_and(|wait| wait.until > now)
     }
 
     pub(super) fn left_alone(&self, now: Instant) -> Vec<JobId> {
-        self.jobs().iter().filter(|(_, wait)| wait.until > now).map(|(id, _)| *id).collect()
+        mutex::lock(&self.jobs).iter().filter(|(_, wait)| wait.until > now).map(|(id, _)| *id).collect()
     }
 
     /// Forgets jobs that have not failed for so long that they must have ended some other way.
     pub(super) fn forget_old(&self, now: Instant) {
-        self.jobs().retain(|_, wait| wait.until + LONGEST_WAIT > now);
-    }
-
-    fn jobs(&self) -> MutexGuard<'_, HashMap<JobId, Wait>> {
-        mutex::lock(&self.jobs)
+        mutex::lock(&self.jobs).retain(|_, wait| wait.until + LONGEST_WAIT > now);
     }
 }
 
@@ -88,6 +84,6 @@ mod tests {
             assert!(!passed_over.is_left_alone(id, now), "{minutes}");
         }
         passed_over.forget_old(now + LONGEST_WAIT);
-        assert!(passed_over.jobs().is_empty());
+        assert!(mutex::lock(&passed_over.jobs).is_empty());
     }
 }

@@ -3,13 +3,9 @@
 //! A statement that moves many jobs fails as a whole when one of them cannot be moved: because of a value that a column no longer allows, somebody's
 //! trigger, a damaged page. That one must not block the others for ever, so a portion that fails is halved until the row is found.
 
-use crate::{
-    error::{QueueError, is_race},
-    store::{
-        jobs::BEGIN,
-        leader::{self, Term},
-    },
-};
+use crate::error::{QueueError, Result, is_race};
+use crate::store::jobs::BEGIN;
+use crate::store::leader::{self, Term};
 use sqlx::{AssertSqlSafe, PgPool, Postgres, Transaction};
 
 /// If more rows than this fail, the rows are not the cause.
@@ -29,7 +25,7 @@ pub(super) struct Done<T, R> {
 }
 
 /// A transaction of the leader that does not wait long for the locks of others.
-pub(super) async fn begin(pool: &PgPool, term: Term) -> Result<Transaction<'static, Postgres>, QueueError> {
+pub(super) async fn begin(pool: &PgPool, term: Term) -> Result<Transaction<'static, Postgres>> {
     let begin = format!("{BEGIN}; set local lock_timeout = '1s'");
     let mut transaction = pool.begin_with(AssertSqlSafe(begin)).await?;
     leader::confirm(&mut transaction, term).await?;
@@ -44,7 +40,7 @@ pub(super) async fn in_portions<T, R, F>(
 ) -> Done<T, R>
 where
     T: Clone,
-    F: Future<Output = Result<R, QueueError>>,
+    F: Future<Output = Result<R>>,
 {
     let mut done = Done { answers: Vec::new(), faulty: Vec::new(), later: Vec::new(), error: None };
     let mut portions: Vec<&[T]> = rows.chunks(size.max(1)).rev().collect();

@@ -1,23 +1,15 @@
 //! Moves due jobs from `waiting` to `ready`.
 
-use super::{
-    MaintenanceHealth, Service,
-    passed_over::PassedOver,
-    portions::{Done, in_portions},
-};
-use crate::{
-    error::QueueError,
-    store::{
-        leader::Term,
-        promotion::{self, Promoted},
-    },
-};
+use super::passed_over::PassedOver;
+use super::portions::{Done, in_portions};
+use super::{MaintenanceHealth, Service};
+use crate::error::{QueueError, Result};
+use crate::store::leader::Term;
+use crate::store::promotion::{self, Promoted};
 use async_trait::async_trait;
 use sqlx::PgPool;
-use std::{
-    sync::atomic::{AtomicU64, Ordering},
-    time::{Duration, Instant},
-};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 use tokio::sync::Mutex;
 
 const NAME: &str = "promote";
@@ -36,7 +28,7 @@ const POSTPONED: Duration = Duration::from_secs(60);
 
 /// Promotes due jobs, wakes forgotten lanes and thins `lane_wakes`; sleeps until the next job is due. A job that cannot be moved does not block others.
 #[derive(Debug)]
-pub struct Promote {
+pub(super) struct Promote {
     next_in_ms: AtomicU64,
     woke_at: Mutex<Option<Instant>>,
     passed_over: PassedOver,
@@ -54,15 +46,13 @@ impl Default for Promote {
 
 impl Promote {
     /// Moves due jobs in portions after moving them together failed, and postpones those that it fails for.
-    async fn promote_in_portions(&self, pool: &PgPool, term: Term) -> Result<(), QueueError> {
+    async fn promote_in_portions(&self, pool: &PgPool, term: Term) -> Result<()> {
         let due = promotion::due(pool, CHUNK).await?;
         let Done { faulty, error, .. } = in_portions(&due, due.len(), |portion| async move {
             promotion::promote_these(pool, term, &portion).await
         })
         .await;
-        for (id, error) in &faulty {
-            self.passed_over.note(*id, error);
-        }
+        self.passed_over.note(faulty.iter().map(|(id, error)| (*id, error)));
         let faulty: Vec<_> = faulty.into_iter().map(|(id, _)| id).collect();
         promotion::postpone(pool, term, &faulty, POSTPONED).await?;
         error.map_or(Ok(()), Err)
@@ -90,7 +80,7 @@ impl Service for Promote {
         self.passed_over.watch(health);
     }
 
-    async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool, QueueError> {
+    async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool> {
         let promoted = match promotion::promote_due(pool, term, CHUNK).await {
             Err(QueueError::Database(_) | QueueError::Timeout) => {
                 self.promote_in_portions(pool, term).await?;

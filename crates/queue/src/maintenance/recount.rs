@@ -4,24 +4,16 @@
 //! for more than two seconds is skipped and reported as not proven: the proof must not slow the queue down.
 
 use super::{Counters, Service};
-use crate::{
-    error::QueueError,
-    pool,
-    store::{
-        counts::{
-            recount::{Proof, begin, conclude, next_integration, prove_jobs},
-            recounts::{self, Round},
-        },
-        leader::Term,
-    },
-};
+use crate::error::Result;
+use crate::pool;
+use crate::store::counts::recount::{Proof, begin, conclude, next_integration, prove_jobs};
+use crate::store::counts::recounts::{self, Round};
+use crate::store::leader::Term;
 use async_trait::async_trait;
 use model::id::IntegrationId;
 use sqlx::{Connection as _, PgConnection, PgPool};
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 use uuid::Uuid;
 
 /// Between the end of a round and the next.
@@ -35,30 +27,25 @@ const RUN: Duration = Duration::from_secs(2);
 
 /// Recounts the jobs of every integration, and then what other crates count; logs and corrects what was wrong.
 #[derive(Debug)]
-pub struct Recount {
+pub(crate) struct Recount {
     counters: Vec<Arc<dyn Counters>>,
     started_at: Instant,
     after_start: Duration,
     count_timeout: Duration,
 }
 
-impl Default for Recount {
-    fn default() -> Self {
-        Self::with(AFTER_START, COUNT_TIMEOUT)
-    }
-}
-
 impl Recount {
-    /// With another wait before the first round, and another timeout of the statements: for tests and tools.
-    #[must_use]
-    pub fn with(after_start: Duration, count_timeout: Duration) -> Self {
-        Self { counters: Vec::new(), started_at: Instant::now(), after_start, count_timeout }
+    /// Recounts jobs, and then these, in this order.
+    pub(crate) fn new(counters: Vec<Arc<dyn Counters>>) -> Self {
+        Self::with(counters, AFTER_START, COUNT_TIMEOUT)
     }
 
-    /// Recounts these too, in this order.
-    #[must_use]
-    pub fn with_counters(self, counters: Vec<Arc<dyn Counters>>) -> Self {
-        Self { counters, ..self }
+    pub(crate) fn with(
+        counters: Vec<Arc<dyn Counters>>,
+        after_start: Duration,
+        count_timeout: Duration,
+    ) -> Self {
+        Self { counters, started_at: Instant::now(), after_start, count_timeout }
     }
 }
 
@@ -73,15 +60,14 @@ impl Service for Recount {
         Duration::from_secs(5)
     }
 
-    async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool, QueueError> {
+    async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool> {
         let may_begin = self.started_at.elapsed() >= self.after_start;
         let mut connection = pool.acquire().await?;
         let Some(round) = recounts::current(&mut connection, EVERY, may_begin).await? else {
             return Ok(false);
         };
         drop(connection);
-        let mut connection = PgConnection::connect_with(&pool.connect_options()).await?;
-        pool::prepare(&mut connection, Some(self.count_timeout * 2)).await?;
+        let mut connection = pool::connect_alone(pool, Some(self.count_timeout * 2)).await?;
         self.continue_round(&mut connection, term, round).await?;
         // Everything is committed: a failed close loses nothing.
         let _ = connection.close().await;
@@ -95,7 +81,7 @@ impl Recount {
         connection: &mut PgConnection,
         term: Term,
         mut round: Round,
-    ) -> Result<(), QueueError> {
+    ) -> Result<()> {
         let began_at = Instant::now();
         let mut is_over = false;
         while !is_over && began_at.elapsed() < RUN {
@@ -115,12 +101,7 @@ impl Recount {
     }
 
     /// One part of the round; true when none is left.
-    async fn step(
-        &self,
-        connection: &mut PgConnection,
-        term: Term,
-        round: &mut Round,
-    ) -> Result<bool, QueueError> {
+    async fn step(&self, connection: &mut PgConnection, term: Term, round: &mut Round) -> Result<bool> {
         let Some(stage) = &round.stage else {
             return self.prove_next_integration(connection, term, round).await;
         };
@@ -156,7 +137,7 @@ impl Recount {
         connection: &mut PgConnection,
         term: Term,
         round: &mut Round,
-    ) -> Result<bool, QueueError> {
+    ) -> Result<bool> {
         let Some(id) = next_integration(connection, IntegrationId(round.cursor)).await? else {
             round.cursor = Uuid::nil();
             round.stage = self.counters.first().map(|first| first.name().to_owned());

@@ -1,41 +1,24 @@
 //! Rebuilds indexes of the hot tables that are mostly empty.
 
 use super::Service;
-use crate::{
-    error::QueueError,
-    pool,
-    store::{
-        leader::{self, Term},
-        reindex,
-    },
-};
+use crate::error::Result;
+use crate::pool;
+use crate::store::leader::{self, Term};
+use crate::store::reindex;
 use async_trait::async_trait;
-use sqlx::{Connection as _, PgConnection, PgPool};
+use sqlx::{Connection as _, PgPool};
 use std::time::Duration;
 
 /// Reads of a smaller index are fast, however empty it is.
-const MIN_BYTES: i64 = 64 * 1024 * 1024;
+pub(super) const MIN_BYTES: i64 = 64 * 1024 * 1024;
 /// How long old transactions are waited for. Others do not have to wait meanwhile.
 const LOCK_TIMEOUT: &str = "set lock_timeout = '30s'";
 
 /// Checks once an hour and rebuilds one index at a time, on a connection of its own.
 #[derive(Debug)]
-pub struct Reindex {
-    min_bytes: i64,
-}
-
-impl Default for Reindex {
-    fn default() -> Self {
-        Self::with_min_bytes(MIN_BYTES)
-    }
-}
-
-impl Reindex {
-    /// Leaves smaller indexes alone.
-    #[must_use]
-    pub fn with_min_bytes(min_bytes: i64) -> Self {
-        Self { min_bytes }
-    }
+pub(crate) struct Reindex {
+    /// Smaller indexes are left alone.
+    pub(crate) min_bytes: i64,
 }
 
 #[async_trait]
@@ -53,9 +36,8 @@ impl Service for Reindex {
         Duration::from_secs(60 * 60)
     }
 
-    async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool, QueueError> {
-        let mut connection = PgConnection::connect_with(&pool.connect_options()).await?;
-        pool::prepare(&mut connection, None).await?;
+    async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool> {
+        let mut connection = pool::connect_alone(pool, None).await?;
         sqlx::raw_sql(LOCK_TIMEOUT).execute(&mut connection).await?;
         // An index whose lock is not granted must not keep the others from being rebuilt.
         let mut first_error = None;

@@ -1,40 +1,35 @@
 //! Deletes what is past its retention: rows of tables, and whole days of finished jobs.
 
 use super::Service;
-use crate::{
-    error::QueueError,
-    store::{
-        leader::Term,
-        partitions,
-        retention::{self, Expired},
-    },
-};
+use crate::error::Result;
+use crate::store::leader::Term;
+use crate::store::partitions;
+use crate::store::retention::{self, Expired};
 use async_trait::async_trait;
 use model::retention::{Retained, Retentions};
 use sqlx::PgPool;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 /// Deletes expired rows of the tables of one crate.
 #[derive(Debug)]
-pub struct Retention {
+pub(super) struct Retention {
     name: &'static str,
     rows: Vec<Expired>,
     /// How long finished jobs are kept; none: their partitions are not this service's.
     finished_jobs: Option<Duration>,
 }
 
-impl Retention {
-    /// A service of this name that deletes these.
-    #[must_use]
-    pub fn of(name: &'static str, rows: Vec<Expired>) -> Self {
-        Self { name, rows, finished_jobs: None }
-    }
+/// A service of this name that deletes these.
+#[must_use]
+pub fn retention_of(name: &'static str, rows: Vec<Expired>) -> Arc<dyn Service> {
+    Arc::new(Retention { name, rows, finished_jobs: None })
+}
 
+impl Retention {
     /// The engine's: it drops the day partitions of finished jobs too.
-    #[must_use]
-    pub fn new(kept: Retentions) -> Self {
+    pub(super) fn of_engine(kept: Retentions) -> Self {
         let finished_jobs = Some(kept.of(Retained::FinishedJobs));
-        Self { finished_jobs, ..Self::of("retention", retention::of_engine()) }
+        Self { name: "retention", rows: retention::of_engine(), finished_jobs }
     }
 }
 
@@ -53,7 +48,7 @@ impl Service for Retention {
         Duration::from_secs(60 * 60)
     }
 
-    async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool, QueueError> {
+    async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool> {
         let is_more = retention::delete_expired(pool, term, &self.rows).await;
         // Also when rows could not be deleted, because it is the old partitions that fill a disk.
         if let (Some(kept), Ok(false) | Err(_)) = (self.finished_jobs, &is_more) {

@@ -1,7 +1,10 @@
 //! One service's loop: run, report, wait.
 
 use super::{MaintenanceHealth, Service, signs::Sign};
-use crate::{error::QueueError, store::leader::Term};
+use crate::{
+    error::{panic_message, within},
+    store::leader::Term,
+};
 use sqlx::PgPool;
 use std::{sync::Arc, time::Duration};
 use tokio::time::{Instant, sleep};
@@ -45,10 +48,7 @@ async fn run(service: &Arc<dyn Service>, pool: &PgPool, term: Term, health: &Mai
     let running = {
         let (service, pool) = (Arc::clone(service), pool.clone());
         AbortOnDropHandle::new(tokio::spawn(async move {
-            let deadline = service.deadline();
-            tokio::time::timeout(deadline, service.run_once(&pool, term))
-                .await
-                .unwrap_or_else(|_| Err(QueueError::no_answer()))
+            within(service.deadline(), service.run_once(&pool, term)).await
         }))
     };
     let error = match running.await {
@@ -56,8 +56,11 @@ async fn run(service: &Arc<dyn Service>, pool: &PgPool, term: Term, health: &Mai
             health.succeeded(name, began_at.elapsed());
             return if is_more { Duration::ZERO } else { service.interval() };
         }
-        Ok(Err(error)) => with_causes(&error),
-        Err(error) if error.is_panic() => panic_message(error.into_panic()),
+        Ok(Err(error)) => error.with_causes(),
+        Err(error) if error.is_panic() => {
+            let message = format!("panicked: {}", panic_message(error.into_panic().as_ref()));
+            model::text::sanitise(&message, 500)
+        }
         // The runtime shuts down.
         Err(_) => return LONGEST_WAIT,
     };
@@ -71,21 +74,6 @@ async fn run(service: &Arc<dyn Service>, pool: &PgPool, term: Term, health: &Mai
 
 fn back_off(failures: u32) -> Duration {
     FIRST_WAIT.saturating_mul(1 << failures.saturating_sub(1).min(10)).min(LONGEST_WAIT)
-}
-
-/// The error with its causes, which its own text does not contain.
-pub(super) fn with_causes(error: &QueueError) -> String {
-    model::text::sanitise(&model::text::causes(error), 500)
-}
-
-fn panic_message(panic: Box<dyn std::any::Any + Send>) -> String {
-    let message = match panic.downcast::<String>() {
-        Ok(message) => *message,
-        Err(panic) => panic
-            .downcast::<&'static str>()
-            .map_or_else(|_| "no message".to_owned(), |text| (*text).to_owned()),
-    };
-    model::text::sanitise(&format!("panicked: {message}"), 500)
 }
 
 #[cfg(test)]

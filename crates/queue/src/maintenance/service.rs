@@ -1,9 +1,17 @@
 //! The trait of a service, and the engine's own services.
 
-use super::{
-    Breakers, Counters, Expiry, FoldCounts, LeaseRecovery, MaintenanceHealth, Partitions, Promote, Recount,
-    Reindex, Retention, Tidy, Vacuum,
-};
+use super::breakers::Breakers;
+use super::expiry::Expiry;
+use super::fold_counts::FoldCounts;
+use super::lease_recovery::LeaseRecovery;
+use super::partitions::Partitions;
+use super::promote::Promote;
+use super::recount::Recount;
+use super::reindex::{MIN_BYTES, Reindex};
+use super::retention::Retention;
+use super::tidy::Tidy;
+use super::vacuum::Vacuum;
+use super::{Counters, MaintenanceHealth};
 use crate::{config::EngineConfig, error::QueueError, store::leader::Term};
 use async_trait::async_trait;
 use sqlx::PgPool;
@@ -65,10 +73,10 @@ pub fn all_services(config: &EngineConfig, extra: Vec<Arc<dyn Service>>) -> Vec<
         Arc::new(Expiry::default()),
         Arc::new(FoldCounts::default()),
         Arc::new(Partitions),
-        Arc::new(Retention::new(config.retentions)),
+        Arc::new(Retention::of_engine(config.retentions)),
         Arc::new(Vacuum::default()),
-        Arc::new(Recount::default().with_counters(counters)),
-        Arc::new(Reindex::default()),
+        Arc::new(Recount::new(counters)),
+        Arc::new(Reindex { min_bytes: MIN_BYTES }),
         Arc::new(Tidy::default()),
     ];
     services.extend(extra);

@@ -1,13 +1,11 @@
 //! Work signs: one statement a second reads for all services whether there may be work, so that an idle deployment costs next to nothing.
 
-use super::{Service, run::with_causes};
-use crate::pool;
+use super::Service;
+use crate::{QueueError, store::connections::for_lookups};
 use sqlx::{AssertSqlSafe, PgPool};
 use std::{sync::Arc, time::Duration};
-use tokio::{
-    sync::watch,
-    time::{Instant, sleep, sleep_until, timeout},
-};
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
@@ -64,7 +62,7 @@ fn statement(signs: &[&str]) -> String {
 }
 
 async fn repeat(statement: String, engine: PgPool, sender: watch::Sender<Seen>, token: CancellationToken) {
-    let mut pool = pool::for_lookups(&engine, 1);
+    let mut pool = for_lookups(&engine, 1);
     while !token.is_cancelled() {
         let answer = sqlx::query_scalar::<_, Vec<bool>>(AssertSqlSafe(statement.as_str())).fetch_one(&pool);
         let answer = timeout(ANSWER_TIMEOUT, answer).await.unwrap_or(Err(sqlx::Error::PoolTimedOut));
@@ -72,9 +70,9 @@ async fn repeat(statement: String, engine: PgPool, sender: watch::Sender<Seen>, 
             Ok(seen) => Some(seen.into()),
             Err(error) => {
                 // Services run without signs then, and report such errors themselves. The connection is not used again.
-                tracing::debug!(error = %with_causes(&error.into()), "the work signs could not be read");
+                tracing::debug!(error = %QueueError::from(error).with_causes(), "the work signs could not be read");
                 pool.close().await;
-                pool = pool::for_lookups(&engine, 1);
+                pool = for_lookups(&engine, 1);
                 None
             }
         });

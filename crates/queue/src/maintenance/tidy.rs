@@ -1,19 +1,13 @@
 //! Removes rows that belong to no job, and queues jobs that a fault left out of the queue.
 
 use super::Service;
-use crate::{
-    error::QueueError,
-    store::{
-        leader::Term,
-        tidy::{self, Cursors, Tidied},
-    },
-};
+use crate::error::Result;
+use crate::store::leader::Term;
+use crate::store::tidy::{self, Cursors, Tidied};
 use async_trait::async_trait;
 use sqlx::PgPool;
-use std::{
-    sync::atomic::{AtomicBool, Ordering},
-    time::Duration,
-};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 use tokio::sync::Mutex;
 
 /// Between two scans.
@@ -25,7 +19,7 @@ const CHUNK_INTERVAL: Duration = Duration::from_secs(1);
 /// whose head is gone continues with the next job. There are none unless something went wrong, and then they are counted:
 /// `headgate_tidied_rows_total`.
 #[derive(Debug, Default)]
-pub struct Tidy {
+pub(super) struct Tidy {
     cursors: Mutex<Cursors>,
     is_complete: AtomicBool,
     /// By the current scan.
@@ -42,7 +36,7 @@ impl Service for Tidy {
         if self.is_complete.load(Ordering::Relaxed) { SCAN_INTERVAL } else { CHUNK_INTERVAL }
     }
 
-    async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool, QueueError> {
+    async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool> {
         let tidied = tidy::scan(pool, term, &mut *self.cursors.lock().await).await?;
         let mut found = self.found.lock().await;
         *found += tidied;

@@ -1,25 +1,19 @@
 //! Vacuums the hot tables, which autovacuum would do too rarely.
 
 use super::Service;
-use crate::{
-    error::QueueError,
-    pool,
-    store::{
-        leader::{self, Term},
-        vacuum,
-    },
-};
+use crate::error::Result;
+use crate::pool;
+use crate::store::leader::{self, Term};
+use crate::store::vacuum;
 use async_trait::async_trait;
-use sqlx::{Connection as _, PgConnection, PgPool};
-use std::{
-    sync::atomic::{AtomicBool, Ordering},
-    time::Duration,
-};
+use sqlx::{PgConnection, PgPool};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 use tokio::sync::Mutex;
 
 /// Vacuums each hot table whose dead rows passed the threshold, on a connection of its own.
 #[derive(Debug, Default)]
-pub struct Vacuum {
+pub(super) struct Vacuum {
     connection: Mutex<Option<PgConnection>>,
     warned_not_owner: AtomicBool,
 }
@@ -39,11 +33,11 @@ impl Service for Vacuum {
         Duration::from_secs(60 * 60)
     }
 
-    async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool, QueueError> {
+    async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool> {
         let mut kept = self.connection.lock().await;
         let mut connection = match kept.take() {
             Some(connection) => connection,
-            None => connect(pool).await?,
+            None => pool::connect_alone(pool, None).await?,
         };
         self.vacuum_due(&mut connection, term).await?;
         // A connection is used again only if all went well.
@@ -53,7 +47,7 @@ impl Service for Vacuum {
 }
 
 impl Vacuum {
-    async fn vacuum_due(&self, connection: &mut PgConnection, term: Term) -> Result<(), QueueError> {
+    async fn vacuum_due(&self, connection: &mut PgConnection, term: Term) -> Result<()> {
         for bloat in vacuum::bloat(connection).await? {
             if !bloat.is_ours {
                 if !self.warned_not_owner.swap(true, Ordering::Relaxed) {
@@ -76,10 +70,4 @@ impl Vacuum {
         }
         Ok(())
     }
-}
-
-async fn connect(pool: &PgPool) -> Result<PgConnection, QueueError> {
-    let mut connection = PgConnection::connect_with(&pool.connect_options()).await?;
-    pool::prepare(&mut connection, None).await?;
-    Ok(connection)
 }

@@ -1,10 +1,8 @@
 //! The integration every app has from the start: jobs that name none run there, and external workers take them.
 
-use crate::error::QueueError;
-use model::{
-    id::{AppId, IntegrationId},
-    integration::DEFAULT_MAX_CONCURRENCY,
-};
+use crate::error::Result;
+use model::id::{AppId, IntegrationId};
+use model::integration::DEFAULT_MAX_CONCURRENCY;
 use sqlx::PgConnection;
 
 const NAME: &str = "workers";
@@ -17,7 +15,7 @@ pub async fn ensure(
     app_id: AppId,
     integration_id: IntegrationId,
     signing_secret_sealed: &[u8],
-) -> Result<(), QueueError> {
+) -> Result<()> {
     sqlx::query!(
         r#"
         with made as (

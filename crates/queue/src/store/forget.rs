@@ -1,14 +1,10 @@
 //! What the engine forgets of integrations that are deleted: live jobs, dead letters, counters. These may be millions of rows, so each call deletes a
 //! portion; call it again until it returns 0. Finished jobs go with their partitions.
 
-use crate::{
-    error::QueueError,
-    pool::lookup_settings,
-    store::{
-        jobs,
-        leader::{self, Term},
-    },
-};
+use crate::error::Result;
+use crate::store::connections::lookup_settings;
+use crate::store::jobs;
+use crate::store::leader::{self, Term};
 use model::id::IntegrationId;
 use sqlx::{PgConnection, PgPool, Postgres, Transaction};
 use uuid::Uuid;
@@ -21,7 +17,7 @@ const BEGIN: &str = concat!(
 );
 
 /// A transaction for one portion, of the leader of this term or (without a term) of the request that deletes.
-pub async fn begin(pool: &PgPool, term: Option<Term>) -> Result<Transaction<'static, Postgres>, QueueError> {
+pub async fn begin(pool: &PgPool, term: Option<Term>) -> Result<Transaction<'static, Postgres>> {
     let mut transaction = pool.begin_with(BEGIN).await?;
     if let Some(term) = term {
         leader::confirm(&mut transaction, term).await?;
@@ -30,11 +26,7 @@ pub async fn begin(pool: &PgPool, term: Option<Term>) -> Result<Transaction<'sta
 }
 
 /// Cancels live jobs of the first integration that has any; returns how many.
-pub async fn live_jobs(
-    connection: &mut PgConnection,
-    integrations: &[Uuid],
-    limit: i64,
-) -> Result<i64, QueueError> {
+pub async fn live_jobs(connection: &mut PgConnection, integrations: &[Uuid], limit: i64) -> Result<i64> {
     let with_jobs = sqlx::query_scalar!(
         r#"
         select o.id as "id!: IntegrationId" from unnest($1::uuid[]) o (id)
@@ -52,11 +44,7 @@ pub async fn live_jobs(
 }
 
 /// Deletes dead letters and copies in the bin, up to `limit` of each; returns how many. Call it when no job is left that could become a dead letter.
-pub async fn dead_letters(
-    connection: &mut PgConnection,
-    integrations: &[Uuid],
-    limit: i64,
-) -> Result<i64, QueueError> {
+pub async fn dead_letters(connection: &mut PgConnection, integrations: &[Uuid], limit: i64) -> Result<i64> {
     let deleted = sqlx::query_scalar!(
         r#"
         with dead_letters as (
@@ -90,7 +78,7 @@ pub async fn dead_letters(
 }
 
 /// Deletes the counters of jobs and dead letters that are all gone, in the order in which a fold locks them.
-pub async fn counters(connection: &mut PgConnection, integrations: &[Uuid]) -> Result<(), QueueError> {
+pub async fn counters(connection: &mut PgConnection, integrations: &[Uuid]) -> Result<()> {
     sqlx::query!("delete from headgate.job_count_deltas where integration_id = any ($1)", integrations)
         .execute(&mut *connection)
         .await?;

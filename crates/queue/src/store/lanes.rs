@@ -1,19 +1,15 @@
 //! Lanes: what the claim reads of an integration, and its rate limits. Written in the transaction that writes the integration.
 
-use crate::error::QueueError;
-use model::{
-    id::{AppId, IntegrationId},
-    rate_limit::RateLimit,
-};
+use crate::error::{QueueError, Result};
+use model::id::{AppId, IntegrationId};
+use model::rate_limit::RateLimit;
 use sqlx::{PgConnection, PgPool};
 use std::time::Duration;
 
 /// What the claim reads of an integration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lane {
-    /// The integration.
     pub integration_id: IntegrationId,
-    /// Its app.
     pub app_id: AppId,
     /// Whether external workers take its jobs: the engine claims none.
     pub is_external: bool,
@@ -21,7 +17,7 @@ pub struct Lane {
     pub is_open: bool,
     /// Jobs that run at once, over all processes; requests at once where one request delivers several jobs.
     pub max_concurrency: i32,
-    /// Jobs that one request delivers at most, 1 or more. Jobs claimed together meet in [`crate::worker::Peers`].
+    /// Jobs that one request delivers at most, 1 or more. Jobs claimed together meet in [`crate::LeasedJob::share_with_peers`].
     pub jobs_per_request: i32,
     /// Keys of the rows of `rate_limits` that count every request.
     pub limit_keys: Vec<String>,
@@ -35,7 +31,7 @@ pub fn own_limit_key(integration_id: IntegrationId, index: usize) -> String {
 
 /// Creates or changes a lane. Until when it is quiet and when it was last served stay as they are, and so does `is_external`: a program that does
 /// the jobs of its own lanes must not lose them because an operator changes their concurrency.
-pub async fn upsert(connection: &mut PgConnection, lane: &Lane) -> Result<(), QueueError> {
+pub async fn upsert(connection: &mut PgConnection, lane: &Lane) -> Result<()> {
     sqlx::query!(
         r#"
         insert into headgate.lanes (integration_id, app_id, is_external, is_open, max_concurrency, jobs_per_request, limit_keys)
@@ -57,10 +53,7 @@ pub async fn upsert(connection: &mut PgConnection, lane: &Lane) -> Result<(), Qu
 }
 
 /// The integration's own retry schedule, in the format of the setting; none: that of the process applies.
-pub(crate) async fn retry_schedule(
-    pool: &PgPool,
-    integration_id: IntegrationId,
-) -> Result<Option<String>, QueueError> {
+pub(crate) async fn retry_schedule(pool: &PgPool, integration_id: IntegrationId) -> Result<Option<String>> {
     let own = sqlx::query_scalar!(
         "select retry_schedule from headgate.integrations where id = $1",
         integration_id.0
@@ -74,7 +67,7 @@ pub(crate) async fn retry_schedule(
 ///
 /// # Errors
 /// [`QueueError::NotFound`] when there is no such lane.
-pub async fn open(connection: &mut PgConnection, integration_id: IntegrationId) -> Result<(), QueueError> {
+pub async fn open(connection: &mut PgConnection, integration_id: IntegrationId) -> Result<()> {
     set_open(connection, integration_id, true).await
 }
 
@@ -82,15 +75,11 @@ pub async fn open(connection: &mut PgConnection, integration_id: IntegrationId) 
 ///
 /// # Errors
 /// [`QueueError::NotFound`] when there is no such lane.
-pub async fn close(connection: &mut PgConnection, integration_id: IntegrationId) -> Result<(), QueueError> {
+pub async fn close(connection: &mut PgConnection, integration_id: IntegrationId) -> Result<()> {
     set_open(connection, integration_id, false).await
 }
 
-async fn set_open(
-    connection: &mut PgConnection,
-    integration_id: IntegrationId,
-    is_open: bool,
-) -> Result<(), QueueError> {
+async fn set_open(connection: &mut PgConnection, integration_id: IntegrationId, is_open: bool) -> Result<()> {
     let done = sqlx::query!(
         "update headgate.lanes set is_open = $2 where integration_id = $1",
         integration_id.0,
@@ -107,7 +96,7 @@ pub async fn set_quiet(
     connection: &mut PgConnection,
     integration_id: IntegrationId,
     quiet: Duration,
-) -> Result<(), QueueError> {
+) -> Result<()> {
     let quiet_us = i64::try_from(quiet.as_micros()).unwrap_or(i64::MAX / 4);
     // Rate limits first, in the order of their keys: locks are taken in that order everywhere.
     sqlx::query!(
@@ -144,11 +133,7 @@ pub async fn set_quiet(
 
 /// Sets the parameters of limits (`limits[n]` of `keys[n]`). The time of the next free slot stays as it is: a change of limits must not
 /// allow a burst.
-pub async fn set_limits(
-    connection: &mut PgConnection,
-    keys: &[String],
-    limits: &[RateLimit],
-) -> Result<(), QueueError> {
+pub async fn set_limits(connection: &mut PgConnection, keys: &[String], limits: &[RateLimit]) -> Result<()> {
     let mut rows: Vec<(&String, &RateLimit)> = keys.iter().zip(limits).collect();
     rows.sort_by(|a, b| a.0.cmp(b.0));
     rows.dedup_by(|a, b| a.0 == b.0);

@@ -4,7 +4,7 @@
 //! every maintenance write tests `headgate.is_leader(holder, term)` inside its own statement, so that a process that resumes too
 //! late writes nothing.
 
-use crate::error::QueueError;
+use crate::error::{QueueError, Result};
 use model::id::WorkerId;
 use sqlx::{PgConnection, PgPool};
 use std::time::Duration;
@@ -12,7 +12,6 @@ use std::time::Duration;
 /// One process's time as the leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Term {
-    /// The process.
     pub holder: WorkerId,
     /// Higher than every term before.
     pub number: i64,
@@ -38,7 +37,7 @@ pub async fn acquire(
     conn: &mut PgConnection,
     candidate: impl Into<Candidate>,
     lease: Duration,
-) -> Result<Option<Term>, QueueError> {
+) -> Result<Option<Term>> {
     let Candidate { holder, services } = candidate.into();
     // On conflict the end is computed again, after the wait for the row lock: `excluded.expires_at` would be too early by that wait.
     let number = sqlx::query_scalar!(
@@ -61,7 +60,7 @@ pub async fn acquire(
 }
 
 /// Renews the lease; false, and nothing is changed, when it has ended or was taken over.
-pub async fn renew(conn: &mut PgConnection, term: Term, lease: Duration) -> Result<bool, QueueError> {
+pub async fn renew(conn: &mut PgConnection, term: Term, lease: Duration) -> Result<bool> {
     let renewed = sqlx::query!(
         r#"
         update headgate.leader
@@ -78,7 +77,7 @@ pub async fn renew(conn: &mut PgConnection, term: Term, lease: Duration) -> Resu
 }
 
 /// Releases the lease, so that another process need not wait for its end.
-pub async fn release(conn: &mut PgConnection, term: Term) -> Result<(), QueueError> {
+pub async fn release(conn: &mut PgConnection, term: Term) -> Result<()> {
     sqlx::query!(
         "update headgate.leader set expires_at = clock_timestamp() where holder = $1 and term = $2",
         term.holder as WorkerId,
@@ -90,7 +89,7 @@ pub async fn release(conn: &mut PgConnection, term: Term) -> Result<(), QueueErr
 }
 
 /// How long there has been no leader; none while there is one. A deployment that never had one counts from 1970.
-pub async fn absent_for(pool: &PgPool) -> Result<Option<Duration>, QueueError> {
+pub async fn absent_for(pool: &PgPool) -> Result<Option<Duration>> {
     let seconds = sqlx::query_scalar!(
         r#"
         select extract(epoch from clock_timestamp() - coalesce(max(expires_at), to_timestamp(0)))::float8 as "seconds!"
@@ -109,7 +108,7 @@ pub async fn absent_for(pool: &PgPool) -> Result<Option<Duration>, QueueError> {
 ///
 /// # Errors
 /// `LeaseLost` when the term is over.
-pub async fn confirm(conn: &mut PgConnection, term: Term) -> Result<(), QueueError> {
+pub async fn confirm(conn: &mut PgConnection, term: Term) -> Result<()> {
     let timeout = sqlx::query_scalar!(
         r#"
         select set_config(

@@ -1,29 +1,14 @@
 //! Lanes whose jobs are done by this program's own handlers, without an external system: an app, an integration of type `external`
 //! (nothing is sent), and a lane that the engine claims from all the same. The integration is what pages, counters and operators see.
 
-use crate::{
-    error::QueueError,
-    store::{
-        built_in,
-        lanes::{self, Lane},
-    },
-};
+use crate::LaneOptions;
+use crate::error::{QueueError, Result};
+use crate::store::built_in;
+use crate::store::lanes::{self, Lane};
 use chrono::{DateTime, Utc};
-use model::{
-    id::{AppId, IntegrationId},
-    limits,
-    rate_limit::RateLimit,
-};
+use model::id::{AppId, IntegrationId};
+use model::limits;
 use sqlx::{PgConnection, types::Json};
-
-/// Settings of a lane. None: left as it is, or the default of a new lane.
-pub(crate) struct Wanted<'a> {
-    /// The program whose processes do its jobs.
-    pub(crate) program: &'a str,
-    pub(crate) name: &'a str,
-    pub(crate) max_concurrency: Option<i32>,
-    pub(crate) rate_limits: Option<&'a [RateLimit]>,
-}
 
 /// The lane a job is enqueued into, and its settings.
 #[derive(Clone, Debug)]
@@ -41,7 +26,7 @@ const DEFAULT_MAX_CONCURRENCY: i32 = *limits::MAX_CONCURRENCY.end();
 
 /// The app with this slug, created with its built-in integration when there is none. Its row stays locked, so that of several processes that start together
 /// only one creates what is missing.
-pub(crate) async fn lock_app(connection: &mut PgConnection, slug: &str) -> Result<AppId, QueueError> {
+pub(crate) async fn lock_app(connection: &mut PgConnection, slug: &str) -> Result<AppId> {
     // An update that changes nothing, and no key: it locks the row without blocking inserts of rows that refer to it.
     let id = sqlx::query_scalar!(
         r#"
@@ -60,7 +45,7 @@ pub(crate) async fn lock_app(connection: &mut PgConnection, slug: &str) -> Resul
 
 /// # Errors
 /// [`QueueError::NotFound`] when it was deleted.
-pub(crate) async fn lock_app_by_id(connection: &mut PgConnection, id: AppId) -> Result<(), QueueError> {
+pub(crate) async fn lock_app_by_id(connection: &mut PgConnection, id: AppId) -> Result<()> {
     sqlx::query_scalar!("select 1 from headgate.apps where id = $1 for no key update", id.0)
         .fetch_optional(connection)
         .await?
@@ -68,12 +53,13 @@ pub(crate) async fn lock_app_by_id(connection: &mut PgConnection, id: AppId) -> 
     Ok(())
 }
 
-/// The program's lane of this name in a locked app, created when there is none.
+/// The program's lane of this name in a locked app, created when there is none. Options that are not given stay as they are.
 pub(crate) async fn ensure(
     connection: &mut PgConnection,
     app_id: AppId,
-    wanted: &Wanted<'_>,
-) -> Result<IntegrationId, QueueError> {
+    program: &str,
+    wanted: &LaneOptions,
+) -> Result<IntegrationId> {
     let found = sqlx::query!(
         r#"
         select i.id as "id: IntegrationId", i.state = 'active' as "is_open!", i.max_concurrency, l.limit_keys
@@ -83,8 +69,8 @@ pub(crate) async fn ensure(
         for no key update of i
         "#,
         app_id.0,
-        wanted.name,
-        wanted.program,
+        &wanted.name,
+        program,
     )
     .fetch_optional(&mut *connection)
     .await?;
@@ -109,9 +95,9 @@ pub(crate) async fn ensure(
                 "#,
                 integration_id.0,
                 app_id.0,
-                wanted.name,
+                &wanted.name,
                 DEFAULT_MAX_CONCURRENCY,
-                wanted.program,
+                program,
             )
             .execute(&mut *connection)
             .await?;
@@ -127,7 +113,7 @@ pub(crate) async fn ensure(
         }
     };
     lane.max_concurrency = wanted.max_concurrency.unwrap_or(lane.max_concurrency);
-    if let Some(limits) = wanted.rate_limits {
+    if let Some(limits) = &wanted.rate_limits {
         lane.limit_keys = (0..limits.len()).map(|n| lanes::own_limit_key(lane.integration_id, n)).collect();
         lanes::set_limits(connection, &lane.limit_keys, limits).await?;
     }
@@ -139,7 +125,7 @@ pub(crate) async fn ensure(
         "#,
         lane.integration_id.0,
         lane.max_concurrency,
-        wanted.rate_limits.map(|limits| Json(limits.to_vec())) as _,
+        wanted.rate_limits.as_ref().map(Json) as _,
     )
     .execute(&mut *connection)
     .await?;
@@ -151,10 +137,7 @@ pub(crate) async fn ensure(
 ///
 /// # Errors
 /// [`QueueError::NotFound`] when it was deleted or disabled: jobs in it would never run.
-pub(crate) async fn lock(
-    connection: &mut PgConnection,
-    integration_id: IntegrationId,
-) -> Result<LaneTarget, QueueError> {
+pub(crate) async fn lock(connection: &mut PgConnection, integration_id: IntegrationId) -> Result<LaneTarget> {
     let row = sqlx::query!(
         r#"
         select app_id as "app_id: AppId", max_attempts, timeout_ms, clock_timestamp() as "now!"

@@ -2,11 +2,9 @@
 //!
 //! There is no default partition: a row in it would block the creation of its day's partition.
 
-use crate::{
-    error::QueueError,
-    pool,
-    store::leader::{self, Term},
-};
+use crate::error::Result;
+use crate::pool;
+use crate::store::leader::{self, Term};
 use chrono::NaiveDate;
 use sqlx::{AssertSqlSafe, Connection, PgConnection, PgPool};
 use std::time::Duration;
@@ -19,8 +17,8 @@ const LOCK_TIMEOUT: &str = "500ms";
 /// Creates the missing partitions of today and the next seven days (UTC). Any number of processes may do so at once.
 ///
 /// # Errors
-/// [`QueueError::Database`] when the locks are not granted within a few tries.
-pub async fn make_ahead(pool: &PgPool) -> Result<i32, QueueError> {
+/// [`crate::QueueError::Database`] when the locks are not granted within a few tries.
+pub async fn make_ahead(pool: &PgPool) -> Result<i32> {
     let mut tries_left = 5;
     loop {
         match try_make_ahead(pool).await {
@@ -66,19 +64,17 @@ struct Expired {
 /// of them. That needs a connection of its own, outside any transaction.
 ///
 /// # Errors
-/// `LeaseLost` when the term is over; [`QueueError::Database`] when the locks are not granted in time: the next run continues.
-pub async fn drop_expired(pool: &PgPool, term: Term, retention: Duration) -> Result<usize, QueueError> {
-    let options = pool.connect_options();
-    let mut conn = PgConnection::connect_with(&options).await?;
+/// `LeaseLost` when the term is over; [`crate::QueueError::Database`] when the locks are not granted in time: the next run continues.
+pub async fn drop_expired(pool: &PgPool, term: Term, retention: Duration) -> Result<usize> {
+    // No statement timeout: a concurrent detach waits for the transactions of others, which may take longer than a statement may elsewhere.
+    let mut conn = pool::connect_alone(pool, None).await?;
     let dropped = drop_on(&mut conn, term, retention).await;
     // Nothing is pending on the connection: a failed close loses nothing.
     let _ = conn.close().await;
     dropped
 }
 
-async fn drop_on(conn: &mut PgConnection, term: Term, retention: Duration) -> Result<usize, QueueError> {
-    // No statement timeout: a concurrent detach waits for the transactions of others, which may take longer than a statement may elsewhere.
-    pool::prepare(conn, None).await?;
+async fn drop_on(conn: &mut PgConnection, term: Term, retention: Duration) -> Result<usize> {
     sqlx::query(AssertSqlSafe(format!("set lock_timeout = '{LOCK_TIMEOUT}'"))).execute(&mut *conn).await?;
     let expired = expired(conn, retention).await?;
     for Expired { parent, name, is_half_detached, is_detached } in &expired {
@@ -98,7 +94,7 @@ async fn drop_on(conn: &mut PgConnection, term: Term, retention: Duration) -> Re
     Ok(expired.len())
 }
 
-async fn expired(conn: &mut PgConnection, retention: Duration) -> Result<Vec<Expired>, QueueError> {
+async fn expired(conn: &mut PgConnection, retention: Duration) -> Result<Vec<Expired>> {
     let rows = sqlx::query!(
         r#"
         select parent as "parent!", c.relname as "name!",

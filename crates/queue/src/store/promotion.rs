@@ -1,9 +1,8 @@
 //! Promotion: due jobs become claimable.
 
 use crate::{
-    error::QueueError,
-    pool::end,
-    store::{jobs::BEGIN, leader::Term},
+    error::{QueueError, Result},
+    store::{connections::end, jobs::BEGIN, leader::Term},
 };
 use model::id::{JobId, WorkerId};
 use sqlx::{PgConnection, PgPool};
@@ -12,21 +11,20 @@ use std::time::Duration;
 /// What a promotion did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Promoted {
-    /// Jobs moved.
     pub count: i32,
     /// Until the next job is due; none when nothing waits.
     pub next_in_ms: Option<u64>,
 }
 
 /// Moves up to `limit` due jobs from `waiting` to `ready`.
-pub async fn promote_due(pool: &PgPool, term: Term, limit: i32) -> Result<Promoted, QueueError> {
+pub async fn promote_due(pool: &PgPool, term: Term, limit: i32) -> Result<Promoted> {
     // Planned for index lookups: with statistics taken while nothing waited, Postgres would read all of `waiting` to find the next due time.
     let mut transaction = pool.begin_with(BEGIN).await?;
     let promoted = promote_on(&mut transaction, term, limit).await;
     end(transaction, promoted).await
 }
 
-async fn promote_on(connection: &mut PgConnection, term: Term, limit: i32) -> Result<Promoted, QueueError> {
+async fn promote_on(connection: &mut PgConnection, term: Term, limit: i32) -> Result<Promoted> {
     // Two statements: the second must see what the first removed.
     let count = sqlx::query_scalar!(
         r#"select headgate.promote_due($3) as "count!" where (select headgate.is_leader($1, $2))"#,
@@ -50,7 +48,7 @@ async fn promote_on(connection: &mut PgConnection, term: Term, limit: i32) -> Re
 }
 
 /// Jobs that are due, those due longest first.
-pub(crate) async fn due(pool: &PgPool, limit: i32) -> Result<Vec<JobId>, QueueError> {
+pub(crate) async fn due(pool: &PgPool, limit: i32) -> Result<Vec<JobId>> {
     let due = sqlx::query_scalar!(
         r#"
         select job_id as "job_id: JobId" from headgate.waiting where due_at <= (select clock_timestamp()) order by due_at, job_id limit $1
@@ -63,7 +61,7 @@ pub(crate) async fn due(pool: &PgPool, limit: i32) -> Result<Vec<JobId>, QueueEr
 }
 
 /// Moves those of these jobs that are due. When the database refuses to move one of them, none is moved.
-pub(crate) async fn promote_these(pool: &PgPool, term: Term, ids: &[JobId]) -> Result<i32, QueueError> {
+pub(crate) async fn promote_these(pool: &PgPool, term: Term, ids: &[JobId]) -> Result<i32> {
     let mut transaction = pool.begin().await?;
     let count = sqlx::query_file_scalar!(
         "src/store/promote_these.sql",
@@ -77,12 +75,7 @@ pub(crate) async fn promote_these(pool: &PgPool, term: Term, ids: &[JobId]) -> R
 }
 
 /// Makes these jobs due this long from now.
-pub(crate) async fn postpone(
-    pool: &PgPool,
-    term: Term,
-    ids: &[JobId],
-    wait: Duration,
-) -> Result<(), QueueError> {
+pub(crate) async fn postpone(pool: &PgPool, term: Term, ids: &[JobId], wait: Duration) -> Result<()> {
     sqlx::query!(
         r#"
         update headgate.waiting set due_at = clock_timestamp() + make_interval(secs => $2)
@@ -99,7 +92,7 @@ pub(crate) async fn postpone(
 }
 
 /// Wakes lanes that sleep although they have work, because an entry of `ready` was committed seconds after it was made. Returns how many.
-pub async fn wake_forgotten(pool: &PgPool) -> Result<i32, QueueError> {
+pub async fn wake_forgotten(pool: &PgPool) -> Result<i32> {
     // No term is tested: it is harmless if several processes do this.
     let woken =
         sqlx::query_scalar!(r#"select headgate.wake_forgotten() as "woken!""#).fetch_one(pool).await?;
@@ -112,7 +105,7 @@ const MAX_LANE_WAKES: i64 = 1_000;
 /// Deletes the duplicates in `lane_wakes`, which pile up while no claim deletes them: one row of each lane is left. Returns how many were deleted.
 ///
 /// Producers append rows without checking for others: they would have to wait for a producer or a claim that works on the same lane.
-pub async fn thin_lane_wakes(pool: &PgPool) -> Result<u64, QueueError> {
+pub async fn thin_lane_wakes(pool: &PgPool) -> Result<u64> {
     let are_many = sqlx::query_scalar!(
         r#"select count(*) >= $1 as "are_many!" from (select from headgate.lane_wakes limit $1) w"#,
         MAX_LANE_WAKES,

@@ -2,7 +2,7 @@
 //! and whose remaining entries are spread thin, keeps its pages for ever (seen in the wild: 130 MB for 136 kB of rows), and each claim reads them.
 
 use super::vacuum::HOT_TABLES;
-use crate::error::QueueError;
+use crate::error::Result;
 use sqlx::{AssertSqlSafe, PgConnection};
 
 /// An index with more bytes per row is bloated: far more than any of ours needs, page overhead included.
@@ -13,14 +13,13 @@ const BYTES_PER_ROW: i64 = 800;
 pub struct Index {
     /// Its name in the schema `headgate`.
     pub name: String,
-    /// Its size.
     pub bytes: i64,
     /// An interrupted attempt left it behind: nothing reads it, and every write maintains it.
     pub is_leftover: bool,
 }
 
 /// Bloated indexes of at least so many bytes, and leftovers of any size whose rebuild is not under way.
-pub async fn bloated(conn: &mut PgConnection, at_least: i64) -> Result<Vec<Index>, QueueError> {
+pub async fn bloated(conn: &mut PgConnection, at_least: i64) -> Result<Vec<Index>> {
     let tables = HOT_TABLES.map(str::to_owned);
     let indexes = sqlx::query_as!(
         Index,
@@ -54,8 +53,8 @@ pub async fn bloated(conn: &mut PgConnection, at_least: i64) -> Result<Vec<Index
 /// Rebuilds an index concurrently, or drops a leftover; claims and writes go on meanwhile. Not inside a transaction.
 ///
 /// # Errors
-/// [`QueueError::Database`] when a lock is not granted in time (old transactions are waited for): the next run drops the leftover and tries again.
-pub async fn rebuild(conn: &mut PgConnection, index: &Index) -> Result<(), QueueError> {
+/// [`crate::QueueError::Database`] when a lock is not granted in time (old transactions are waited for): the next run drops the leftover and tries again.
+pub async fn rebuild(conn: &mut PgConnection, index: &Index) -> Result<()> {
     // The name was read from the catalogue.
     let name = index.name.replace('"', "\"\"");
     let sql = if index.is_leftover {

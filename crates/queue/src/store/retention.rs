@@ -1,17 +1,13 @@
 //! Deletes rows past their retention, in chunks so that no statement keeps a snapshot for long. Each crate lists those of its own tables as
-//! [`Expired`] and hands them to a [`Retention`](crate::maintenance::Retention); most are made by [`expired!`](crate::expired).
+//! [`Expired`] and hands them to a service of the leader ([`crate::maintenance::retention_of`]); most are made by [`expired!`](crate::expired).
 //!
 //! The clock is read once a statement (`select clock_timestamp()`): read for each row, it could not be looked up in an index, and a run
 //! that finds nothing to delete would read all rows. For the same reason a table with several retentions has a row for each: a join with the list of
 //! retentions reads the table from end to end.
 
-use crate::{
-    error::QueueError,
-    store::{
-        jobs::BEGIN,
-        leader::{self, Term},
-    },
-};
+use crate::error::{QueueError, Result};
+use crate::store::jobs::BEGIN;
+use crate::store::leader::{self, Term};
 use chrono::{DateTime, TimeDelta, Utc};
 use futures::future::BoxFuture;
 use model::id::first_id;
@@ -113,7 +109,7 @@ pub(crate) fn of_engine() -> Vec<Expired> {
 ///
 /// # Errors
 /// [`QueueError::LeaseLost`] when the term is over.
-pub async fn delete_expired(pool: &PgPool, term: Term, rows: &[Expired]) -> Result<bool, QueueError> {
+pub async fn delete_expired(pool: &PgPool, term: Term, rows: &[Expired]) -> Result<bool> {
     let mut is_more = false;
     let mut first_error = None;
     for expired in rows {
@@ -129,7 +125,7 @@ pub async fn delete_expired(pool: &PgPool, term: Term, rows: &[Expired]) -> Resu
     first_error.map_or(Ok(is_more), Err)
 }
 
-async fn delete_chunk(pool: &PgPool, term: Term, expired: &Expired) -> Result<u64, QueueError> {
+async fn delete_chunk(pool: &PgPool, term: Term, expired: &Expired) -> Result<u64> {
     let mut transaction = begin(pool, term).await?;
     let deleted = (expired.delete)(&mut transaction, expired.keeps).await?;
     transaction.commit().await?;
@@ -137,7 +133,7 @@ async fn delete_chunk(pool: &PgPool, term: Term, expired: &Expired) -> Result<u6
 }
 
 /// A transaction of the leader, with planner settings that make its statements use the index made for them, whatever the table statistics say.
-pub async fn begin(pool: &PgPool, term: Term) -> Result<Transaction<'static, Postgres>, QueueError> {
+pub async fn begin(pool: &PgPool, term: Term) -> Result<Transaction<'static, Postgres>> {
     let mut transaction = pool.begin_with(BEGIN).await?;
     leader::confirm(&mut transaction, term).await?;
     Ok(transaction)

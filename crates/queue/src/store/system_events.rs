@@ -1,10 +1,8 @@
 //! Events that no person caused, for the activity feed. Starts of processes are written where they register ([`crate::worker`]).
 
-use crate::error::QueueError;
-use model::{
-    id::{AppId, IntegrationId},
-    text::sanitise,
-};
+use crate::error::Result;
+use model::id::{AppId, IntegrationId};
+use model::text::sanitise;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
@@ -14,7 +12,7 @@ pub async fn paused(
     app_id: AppId,
     integration_id: IntegrationId,
     reason: &str,
-) -> Result<(), QueueError> {
+) -> Result<()> {
     sqlx::query!(
         "insert into headgate.system_events (id, kind, app_id, integration_id, reason) values ($1, 'pause', $2, $3, $4)",
         Uuid::now_v7(),
@@ -36,12 +34,7 @@ pub enum ViewEvent {
 }
 
 /// The alert of a shared view begins or ends. The feed keeps the name that the view has now.
-pub async fn view_alert(
-    conn: &mut PgConnection,
-    event: ViewEvent,
-    name: &str,
-    reason: &str,
-) -> Result<(), QueueError> {
+pub async fn view_alert(conn: &mut PgConnection, event: ViewEvent, name: &str, reason: &str) -> Result<()> {
     sqlx::query!(
         "insert into headgate.system_events (id, kind, name, reason) values ($1, $2, $3, $4)",
         Uuid::now_v7(),

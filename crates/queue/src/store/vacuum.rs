@@ -1,7 +1,7 @@
 //! The leader vacuums the hot tables itself: with default autovacuum the drain rate halves within 20 seconds and keeps falling. On a connection of its
 //! own, because a vacuum cannot run inside a transaction and may take longer than the statement timeout.
 
-use crate::error::QueueError;
+use crate::error::Result;
 use sqlx::{AssertSqlSafe, PgConnection};
 
 /// Every table that gains dead rows with each job or each second.
@@ -53,7 +53,7 @@ pub struct Bloat {
 }
 
 /// The state of each hot table.
-pub async fn bloat(conn: &mut PgConnection) -> Result<Vec<Bloat>, QueueError> {
+pub async fn bloat(conn: &mut PgConnection) -> Result<Vec<Bloat>> {
     let tables = HOT_TABLES.map(str::to_owned);
     // A thousand dead rows are a few pages; a pass over a big table pays off from a twentieth of it on. Of `jobs` it is a fifth: each pass reads
     // its nine indexes, and no query walks past its dead rows, because jobs are found by id. A row of `live_snapshots` with thousands of integrations
@@ -82,7 +82,7 @@ pub async fn bloat(conn: &mut PgConnection) -> Result<Vec<Bloat>, QueueError> {
 
 /// Vacuums one table: skips it when someone has locked it, does not truncate it (that takes a lock that every claim would wait for),
 /// and uses one core.
-pub async fn vacuum(conn: &mut PgConnection, bloat: &Bloat) -> Result<(), QueueError> {
+pub async fn vacuum(conn: &mut PgConnection, bloat: &Bloat) -> Result<()> {
     // The name comes from HOT_TABLES.
     sqlx::query(AssertSqlSafe(format!(
         "vacuum (skip_locked, truncate off, parallel 0) headgate.{}",
@@ -94,7 +94,7 @@ pub async fn vacuum(conn: &mut PgConnection, bloat: &Bloat) -> Result<(), QueueE
 }
 
 /// Takes new statistics of one table, or skips it when someone has locked it.
-pub async fn analyze(conn: &mut PgConnection, bloat: &Bloat) -> Result<(), QueueError> {
+pub async fn analyze(conn: &mut PgConnection, bloat: &Bloat) -> Result<()> {
     // The name comes from HOT_TABLES.
     sqlx::query(AssertSqlSafe(format!("analyze (skip_locked) headgate.{}", bloat.table)))
         .execute(conn)

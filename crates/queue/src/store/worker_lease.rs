@@ -1,6 +1,6 @@
 //! The row of a worker process, which is its lease: registered, renewed by heartbeats, and deleted when the process signs off.
 
-use crate::error::QueueError;
+use crate::error::Result;
 use chrono::{DateTime, Utc};
 use model::id::{ClaimBatchId, WorkerId};
 use sqlx::PgConnection;
@@ -18,10 +18,7 @@ pub(crate) struct Registration<'a> {
 }
 
 /// Begins a lease.
-pub(crate) async fn register(
-    connection: &mut PgConnection,
-    process: Registration<'_>,
-) -> Result<(), QueueError> {
+pub(crate) async fn register(connection: &mut PgConnection, process: Registration<'_>) -> Result<()> {
     // The second part is for people: which process started, and whether its version started for the first time.
     sqlx::query!(
         r#"
@@ -71,7 +68,7 @@ pub(crate) async fn renew(
     lease_ms: f64,
     busy: usize,
     done: &[ClaimBatchId],
-) -> Result<Option<Renewed>, QueueError> {
+) -> Result<Option<Renewed>> {
     let row = sqlx::query!(
         r#"
         with forgotten as (
@@ -97,7 +94,7 @@ pub(crate) async fn sign_off(
     connection: &mut PgConnection,
     worker_id: WorkerId,
     done: &[ClaimBatchId],
-) -> Result<(), QueueError> {
+) -> Result<()> {
     sqlx::query!(
         r#"
         with forgotten as (

@@ -1,15 +1,14 @@
 //! Worker processes as the API and the console show them. Their leases are renewed by the worker's heartbeat.
 
-use crate::{error::QueueError, store::leader::Term};
+use crate::error::{QueueError, Result};
+use crate::store::leader::Term;
 use chrono::{DateTime, Utc};
-use model::{
-    id::{ClaimBatchId, WorkerId},
-    worker::{LeaseState, Worker},
-};
+use model::id::{ClaimBatchId, WorkerId};
+use model::worker::{LeaseState, Worker};
 use sqlx::{PgConnection, PgPool};
 
 /// The processes whose lease has not ended, or ended less than ten minutes ago; the latest start first.
-pub async fn list(pool: &PgPool) -> Result<Vec<Worker>, QueueError> {
+pub async fn list(pool: &PgPool) -> Result<Vec<Worker>> {
     let rows = sqlx::query_as!(
         Row,
         r#"
@@ -70,11 +69,8 @@ impl From<Row> for Worker {
 /// A process that seems to belong to another program with the same name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NameClash {
-    /// Its host.
     pub host: String,
-    /// Its process id.
     pub pid: i32,
-    /// The kinds of jobs it does.
     pub job_types: Vec<String>,
 }
 
@@ -85,7 +81,7 @@ pub async fn name_clash(
     own: WorkerId,
     program: &str,
     job_types: &[String],
-) -> Result<Option<NameClash>, QueueError> {
+) -> Result<Option<NameClash>> {
     let name_clash = sqlx::query_as!(
         NameClash,
         r#"
@@ -108,7 +104,7 @@ pub async fn name_clash(
 ///
 /// # Errors
 /// `NotFound` when no live process has that id.
-pub async fn drain(conn: &mut PgConnection, id: WorkerId) -> Result<Worker, QueueError> {
+pub async fn drain(conn: &mut PgConnection, id: WorkerId) -> Result<Worker> {
     let row = sqlx::query_as!(
         Row,
         r#"
@@ -129,7 +125,7 @@ pub async fn drain(conn: &mut PgConnection, id: WorkerId) -> Result<Worker, Queu
 }
 
 /// Removes the rows of processes that ended long ago and have no claim batches; returns how many.
-pub async fn remove_dead(pool: &PgPool, term: Term) -> Result<u64, QueueError> {
+pub async fn remove_dead(pool: &PgPool, term: Term) -> Result<u64> {
     let removed = sqlx::query!(
         r#"
         delete from headgate.workers w
@@ -155,7 +151,7 @@ pub async fn remove_ended_claims(
     pool: &PgPool,
     term: Term,
     cursor: Option<ClaimBatchId>,
-) -> Result<Option<ClaimBatchId>, QueueError> {
+) -> Result<Option<ClaimBatchId>> {
     // A batch and its jobs are claimed by one statement, so a batch without a job of its worker has ended for good.
     let checked = sqlx::query!(
         r#"

@@ -1,11 +1,7 @@
 //! Assertions about enqueued jobs.
 
 use super::TestKit;
-use crate::{
-    QueueError,
-    job::{self, Job},
-    store::jobs,
-};
+use crate::{Job, QueueError, job::handler, store::jobs};
 
 /// A job that was enqueued and has not started.
 #[derive(Clone, Debug)]
@@ -23,7 +19,7 @@ impl TestKit {
     /// When a payload does not parse.
     pub async fn enqueued<J: Job>(&self) -> Result<Vec<Enqueued<J>>, QueueError> {
         let found = jobs::pending(&self.pool, J::JOB_TYPE).await?;
-        let read = |job: model::job::Job| match job::payload::<J>(job.payload.as_ref()) {
+        let read = |job: model::job::Job| match handler::payload::<J>(job.payload.as_ref()) {
             Ok(payload) => Enqueued { payload, job },
             Err(error) => panic!("job {}: {error}", job.id),
         };

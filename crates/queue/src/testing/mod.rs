@@ -29,21 +29,18 @@
 //! ```
 
 mod enqueued;
+mod with_limits;
 
 pub use enqueued::Enqueued;
+pub use with_limits::{leased_job, recount, reindex};
 
-use crate::{
-    Client, EngineConfig, QueueError,
-    job::{Job, JobHandler},
-    maintenance::Maintenance,
-    store::jobs,
-    worker::{DEFAULT_PROGRAM, Handlers, by_hand},
-};
-use model::{
-    actor::Scope,
-    id::{JobId, WorkerId},
-    job::JobDetail,
-};
+use crate::maintenance::Maintenance;
+use crate::store::jobs;
+use crate::worker::{DEFAULT_PROGRAM, Handlers, by_hand};
+use crate::{Client, EngineConfig, Job, JobHandler, QueueError};
+use model::actor::Scope;
+use model::id::{JobId, WorkerId};
+use model::job::JobDetail;
 use sqlx::PgPool;
 
 /// A call that makes more attempts than this is in an endless loop.

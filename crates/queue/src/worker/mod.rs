@@ -28,11 +28,18 @@ mod state;
 pub use crate::store::jobs::{Completion, Failure, Response};
 #[cfg(feature = "testing")]
 pub(crate) use engine::by_hand;
-pub use engine::{Engine, EngineHandle, EngineReport, EngineWatch, OnStuck, Stuck};
+pub use engine::{
+    report::{EngineReport, EngineWatch},
+    start::Engine,
+};
 pub(crate) use handler::DEFAULT_PROGRAM;
 pub use handler::{
-    AttemptHandler, CompletedJob, EndedAs, EndedJob, Handlers, LeaseLost, LeasedJob, Outcome, Peers,
-    Progress, SendPermit, Uncertain, Unhandled,
+    attempt_handler::{AttemptHandler, CompletedJob, EndedAs, EndedJob, Outcome},
+    handlers::Handlers,
+    leased_job::LeasedJob,
+    progress::{LeaseLost, Progress},
+    send_permit::SendPermit,
+    unhandled::Unhandled,
 };
-pub use limit::{AT_ONCE, Slot, Slots};
-pub use state::{Rounds, SIZES};
+pub use limit::slots::{AT_ONCE, Slot};
+pub use state::meters::{Rounds, SIZES};

@@ -10,7 +10,7 @@ use model::{
 use queue::{
     EngineConfig,
     store::jobs::{self, Completion, Failure, JobSpec, Response},
-    worker::{AttemptHandler, Engine, EngineHandle, Handlers, LeasedJob, Outcome},
+    worker::{AttemptHandler, Engine, Handlers, LeasedJob, Outcome},
 };
 use serde_json::{Value, json};
 use std::{
@@ -92,7 +92,7 @@ fn spec(world: &World, lane: model::id::IntegrationId, job_type: &str) -> JobSpe
     JobSpec { job_type: job_type.to_owned(), max_attempts: 1, timeout_ms: Some(300), ..world.spec(lane) }
 }
 
-fn start(database: &Database) -> (EngineHandle, mpsc::Sender<()>) {
+fn start(database: &Database) -> (Engine, mpsc::Sender<()>) {
     let (unblock, go_on) = mpsc::channel();
     let handlers = Handlers::new(Arc::new(HostileHandler { go_on: Mutex::new(go_on) }));
     let config =
@@ -141,13 +141,18 @@ async fn a_handler_that_blocks_its_thread_times_out_and_its_late_result_is_dropp
     let id = world.accept(&[spec(&world, lane, "blocks")]).await[0].id;
     let (engine, unblock) = start(&database);
     database.until_at_least("select count(*) from headgate.dead_letter_jobs", 1).await;
-    assert_eq!((engine.running(), engine.blocked()), (0, 1), "its slot is lost until the thread returns");
+    assert_eq!(
+        (engine.watch().report().running, engine.watch().report().blocked),
+        (0, 1),
+        "its slot is lost until the thread returns"
+    );
     world.accept_plain(lane, 50).await;
     engine.wake();
     database.until_at_least("select count(*) from headgate.finished_jobs", 50).await;
 
     unblock.send(()).unwrap();
-    crate::support::eventually("the thread has returned", || async { engine.blocked() == 0 }).await;
+    crate::support::eventually("the thread has returned", || async { engine.watch().report().blocked == 0 })
+        .await;
     world.accept_plain(lane, 5).await;
     engine.wake();
     database.until_at_least("select count(*) from headgate.finished_jobs", 55).await;

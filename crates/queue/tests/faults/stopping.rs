@@ -6,7 +6,7 @@ use model::{id::JobId, job::JobStatus};
 use queue::{
     EngineConfig,
     store::jobs::Completion,
-    worker::{AttemptHandler, Engine, EngineHandle, Handlers, LeasedJob, Outcome},
+    worker::{AttemptHandler, Engine, Handlers, LeasedJob, Outcome},
 };
 use rand::Rng as _;
 use std::{
@@ -60,7 +60,7 @@ impl AttemptHandler for Quick {
 /// A shutdown grace that no test waits for.
 const LONG: Duration = Duration::from_secs(300);
 
-fn start(database: &Database, handler: Arc<dyn AttemptHandler>, shutdown_grace: Duration) -> EngineHandle {
+fn start(database: &Database, handler: Arc<dyn AttemptHandler>, shutdown_grace: Duration) -> Engine {
     let config = EngineConfig {
         heartbeat_interval: Duration::from_secs(1),
         shutdown_grace,

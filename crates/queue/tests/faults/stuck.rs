@@ -9,7 +9,7 @@ use model::id::JobId;
 use queue::{
     EngineConfig,
     store::jobs::{Completion, JobSpec},
-    worker::{AttemptHandler, Engine, Handlers, LeasedJob, Outcome, Stuck},
+    worker::{AttemptHandler, Engine, Handlers, LeasedJob, Outcome},
 };
 use std::{
     sync::{Arc, Mutex, mpsc},
@@ -35,7 +35,7 @@ fn blocked_engine(
     database: &Database,
     config: EngineConfig,
     stop: CancellationToken,
-    report: mpsc::Sender<Stuck>,
+    report: mpsc::Sender<&'static str>,
 ) -> (mpsc::Sender<()>, thread::JoinHandle<()>) {
     let (go_on, blocked) = mpsc::channel();
     let url = database.url.clone();
@@ -47,7 +47,7 @@ fn blocked_engine(
             let on_stuck = Arc::new(move |stuck| report.send(stuck).unwrap());
             let engine = Engine::start_watched(pool, config, handlers, stop.clone(), on_stuck);
             stop.cancelled().await;
-            if engine.stuck().is_none() {
+            if engine.watch().report().stuck.is_none() {
                 engine.shutdown().await;
             }
         });
@@ -93,7 +93,7 @@ async fn the_watchdog_releases_the_lease_when_the_runtime_is_stuck() {
     let (stop, (report, stuck)) = (CancellationToken::new(), mpsc::channel());
     let (go_on, engine) = blocked_engine(&database, config, stop.clone(), report);
     let reported = tokio::task::spawn_blocking(move || stuck.recv()).await.unwrap();
-    assert_eq!(reported, Ok(Stuck { part: "runtime" }));
+    assert_eq!(reported, Ok("runtime"));
     database
         .until_at_least("select count(*) from headgate.workers where lease_until < clock_timestamp()", 1)
         .await;

@@ -57,7 +57,7 @@ async fn work(options: WorkerOptions, stop: CancellationToken) {
     let mut services = insight::services::services(&config);
     services.push(Arc::new(Chore { child: options.number }));
     let over = CancellationToken::new();
-    let maintenance = Maintenance::start(pool.clone(), config, services, over.clone());
+    let maintenance = Maintenance::start(pool.clone(), config, services, None, over.clone());
     let mut leads = maintenance.watch().watch_leader();
     tokio::spawn(async move {
         while leads.changed().await.is_ok() {

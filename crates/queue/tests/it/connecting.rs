@@ -4,6 +4,10 @@ use crate::support::empty;
 use queue::{
     QueueError, migrate,
     pool::{self, PoolSettings},
+    store::{
+        connections::refuse_transaction_pooler,
+        schema::{Schema, schema},
+    },
 };
 use sqlx::{
     ConnectOptions as _, PgPool,
@@ -59,7 +63,7 @@ async fn every_connection_has_the_engines_settings(_: PgPoolOptions, options: Pg
     }
     let slow = sqlx::query("select pg_sleep(5)").execute(&pool).await.unwrap_err();
     assert!(matches!(QueueError::from(slow), QueueError::Timeout));
-    pool::refuse_transaction_pooler(&pool).await.unwrap();
+    refuse_transaction_pooler(&pool).await.unwrap();
     let nowhere = PoolSettings { url: "postgres://127.0.0.1:1/none".into(), ..settings(&options, 1) };
     assert!(pool::connect(&nowhere).await.unwrap_err().is_unavailable());
     assert!(!format!("{nowhere:?}").contains("127.0.0.1"), "an address may contain a password");
@@ -79,10 +83,10 @@ async fn an_ended_or_refused_session_counts_as_an_unavailable_database(pool: PgP
 #[sqlx::test]
 async fn processes_that_start_together_migrate_once(pool: PgPool) {
     empty(&pool).await;
-    assert_eq!(migrate::schema(&pool).await.unwrap(), migrate::Schema::Behind);
+    assert_eq!(schema(&pool).await.unwrap(), Schema::Behind);
     let (one, two) = tokio::join!(migrate::run(&pool), migrate::run(&pool));
     one.unwrap();
     two.unwrap();
-    assert_eq!(migrate::schema(&pool).await.unwrap(), migrate::Schema::Current);
+    assert_eq!(schema(&pool).await.unwrap(), Schema::Current);
     migrate::run(&pool).await.unwrap();
 }

@@ -7,7 +7,7 @@ use model::{actor::Role, api_key::NewApiKey, id::AppId, rules::backoff::Backoff,
 use queue::{
     EngineConfig, Waker,
     maintenance::Maintenance,
-    worker::{Engine, EngineHandle, Handlers},
+    worker::{Engine, Handlers},
 };
 use serde_json::json;
 use server::{
@@ -29,7 +29,7 @@ pub(crate) const ADMIN_KEY: &str = "admin-key-of-the-tests-0123456789abcdef";
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
     pub(crate) state: AppState,
-    pub(crate) engine: Option<EngineHandle>,
+    pub(crate) engine: Option<Engine>,
     _stop: DropGuard,
 }
 
@@ -114,7 +114,7 @@ impl Server {
         services.extend(insight::services::services(&engine_config));
         services.extend(access::services(engine_config.retentions));
         let retentions = engine_config.retentions;
-        let maintenance = Maintenance::start(pool.clone(), engine_config, services, stop.clone());
+        let maintenance = Maintenance::start(pool.clone(), engine_config, services, None, stop.clone());
         let live = LiveHub::start(pool.clone(), stop.clone());
         let lists = replica.clone().unwrap_or_else(|| pool.clone());
         let state = AppState::new(Parts {
@@ -129,7 +129,7 @@ impl Server {
             replica: replica.map(|replica| Replica::watch(replica, live.clone(), stop.clone())),
             live,
             maintenance: maintenance.watch(),
-            engine: engine.as_ref().map(EngineHandle::watch),
+            engine: engine.as_ref().map(Engine::watch),
             master_key,
             leptos: leptos_options(),
             settings,

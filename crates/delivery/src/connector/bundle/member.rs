@@ -22,7 +22,7 @@ pub(in crate::connector) struct Member {
 impl Member {
     pub(in crate::connector) fn join(job: &LeasedJob) -> Self {
         // Alone where another handler runs the others.
-        let group = job.peers().share(Group::of).unwrap_or_else(|| Arc::new(Group::of(1)));
+        let group = job.share_with_peers(Group::of).unwrap_or_else(|| Arc::new(Group::of(1)));
         Self { group, position: (job.created_at, job.id), has_decided: false }
     }
 
@@ -60,8 +60,8 @@ mod tests {
     };
     use chrono::Utc;
     use model::id::{AppId, AssignmentId, ClaimBatchId, IntegrationId, JobId};
-    use queue::{store::jobs::ClaimedJob, worker::Slots};
-    use std::{collections::BTreeMap, time::Duration};
+    use queue::{store::jobs::ClaimedJob, testing::leased_job};
+    use std::collections::BTreeMap;
 
     fn leased() -> LeasedJob {
         let now = Utc::now();
@@ -93,7 +93,7 @@ mod tests {
             trace: None,
             payload: None,
         };
-        LeasedJob::new(job, Duration::from_secs(30), Slots::unlimited(), Arc::default())
+        leased_job(job, None)
     }
 
     fn member(group: &Arc<Group>, job: &LeasedJob) -> Member {

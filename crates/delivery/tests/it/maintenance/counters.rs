@@ -5,8 +5,8 @@ use super::{
     world::{World, lead},
 };
 use queue::{
-    maintenance::{Recount, Service as _},
     store::{counts::recounts, leader::Term},
+    testing,
 };
 use sqlx::{AssertSqlSafe, PgPool};
 use std::time::Duration;
@@ -38,7 +38,7 @@ async fn the_numbers_of_records_are_folded(pool: PgPool) {
 /// A whole round, as the service does it.
 async fn a_round(pool: &PgPool, term: Term) -> recounts::LastRecount {
     let counters = service(pool, "fold_record_counts").counters();
-    let service = Recount::with(Duration::ZERO, Duration::from_secs(20)).with_counters(counters);
+    let service = testing::recount(counters, Duration::from_secs(20));
     sqlx::query("update headgate.recounts set finished_at = null").execute(pool).await.unwrap();
     while recounts::last(pool).await.unwrap().finished_at.is_none() {
         service.run_once(pool, term).await.unwrap();

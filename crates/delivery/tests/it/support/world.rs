@@ -24,7 +24,7 @@ use model::{
 };
 use queue::{
     EngineConfig, Waker,
-    worker::{Engine, EngineHandle, Handlers},
+    worker::{Engine, Handlers},
 };
 use serde_json::{Value, json};
 use service::{Allowed, Headgate, ServiceError};
@@ -234,7 +234,7 @@ fn build(pool: &PgPool, key: &MasterKey, config: DeliveryConfig, allowed: &[&str
 }
 
 pub(crate) struct Running {
-    engine: EngineHandle,
+    engine: Engine,
 }
 
 impl Running {

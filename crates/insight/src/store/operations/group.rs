@@ -7,7 +7,10 @@ use model::{
     id::{OperationId, WorkerId},
     text,
 };
-use queue::{error::QueueError, pool::begin, store::leader::Term};
+use queue::{
+    error::QueueError,
+    store::{connections::begin, leader::Term},
+};
 use sqlx::{PgPool, types::Json};
 use uuid::Uuid;
 

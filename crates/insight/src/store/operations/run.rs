@@ -15,7 +15,7 @@ use model::{
     id::{AppId, OperationId, WorkerId},
     operation::{BulkAction, Operation},
 };
-use queue::{error::QueueError, store::leader::Term, wake};
+use queue::{error::QueueError, store::leader::Term, wake_all};
 use sqlx::{PgPool, types::Json};
 use uuid::Uuid;
 
@@ -114,7 +114,7 @@ async fn run_chunk_by(pool: &PgPool, runner: Runner, id: OperationId) -> Result<
     }
     // Actions that put jobs into the queue: a requeue, or the undo of a cancel.
     if matches!(selection.action, BulkAction::Requeue | BulkAction::Undo) && changed > 0 {
-        wake::all(pool).await?;
+        wake_all(pool).await?;
     }
     if is_last {
         finish(pool, runner, id, cursor).await?;

@@ -89,6 +89,7 @@ async fn the_leader_reports_the_health_of_its_services(pool: PgPool) {
         pool.clone(),
         EngineConfig::default(),
         insight::services::services(&EngineConfig::default()),
+        None,
         token.clone(),
     );
     let mut changes = hub.subscribe();
@@ -124,6 +125,7 @@ async fn service_counters_continue_under_a_new_leader(pool: PgPool) {
             pool.clone(),
             EngineConfig::default(),
             insight::services::services(&EngineConfig::default()),
+            None,
             token.clone(),
         );
         // Another process each time, which counts from zero.

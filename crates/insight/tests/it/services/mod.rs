@@ -4,11 +4,7 @@ use model::{
     actor::{Actor, ActorKind, Role},
     retention::Retentions,
 };
-use queue::{
-    QueueError,
-    maintenance::{Retention, Service as _},
-    store::leader::Term,
-};
+use queue::{EngineConfig, QueueError, maintenance::all_services, store::leader::Term};
 use sqlx::PgPool;
 
 mod answers;
@@ -37,6 +33,8 @@ fn an_operator() -> Actor {
 
 /// Deletes a chunk of everything past its retention, the engine's rows and what is seen.
 async fn delete_expired(pool: &PgPool, term: Term) -> Result<bool, QueueError> {
-    let engine = Retention::new(Retentions::default()).run_once(pool, term).await?;
+    let services = all_services(&EngineConfig::default(), Vec::new());
+    let engine = services.iter().find(|service| service.name() == "retention").unwrap();
+    let engine = engine.run_once(pool, term).await?;
     Ok(retention::delete_expired(pool, term, Retentions::default()).await? | engine)
 }

@@ -6,11 +6,11 @@ use insight::store::failures;
 use model::{failure::CauseId, id::WorkerId};
 use queue::{
     EngineConfig,
-    maintenance::{Recount, Service as _},
     store::{
         counts::recounts,
         leader::{self, Term},
     },
+    testing,
 };
 use sqlx::PgPool;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use std::time::Duration;
 async fn a_round(pool: &PgPool, term: Term) -> recounts::LastRecount {
     let services = insight::services::services(&EngineConfig::default());
     let counters = services.iter().flat_map(|service| service.counters()).collect();
-    let service = Recount::with(Duration::ZERO, Duration::from_secs(20)).with_counters(counters);
+    let service = testing::recount(counters, Duration::from_secs(20));
     sqlx::query("update headgate.recounts set finished_at = null").execute(pool).await.unwrap();
     while recounts::last(pool).await.unwrap().finished_at.is_none() {
         service.run_once(pool, term).await.unwrap();

@@ -1,15 +1,13 @@
 //! Changes of breakers that are due to time alone. The leader makes them.
 
 use super::{Change, row};
-use crate::{
-    error::QueueError,
-    store::leader::{self, Term},
-};
+use crate::error::Result;
+use crate::store::leader::{self, Term};
 use model::id::IntegrationId;
 use sqlx::PgPool;
 
 /// Breakers that may have to change now: a wait is over, a step of a ramp is due, or the last failure is so old that the breaker is no longer watched.
-pub async fn due(pool: &PgPool, limit: i64) -> Result<Vec<IntegrationId>, QueueError> {
+pub async fn due(pool: &PgPool, limit: i64) -> Result<Vec<IntegrationId>> {
     let due = sqlx::query_scalar!(
         r#"
         select b.integration_id as "integration_id: IntegrationId" from headgate.breakers b
@@ -33,8 +31,8 @@ pub async fn due(pool: &PgPool, limit: i64) -> Result<Vec<IntegrationId>, QueueE
 /// Applies the passing of time to these, in one transaction of the leader; returns whether more jobs may run than before.
 ///
 /// # Errors
-/// [`QueueError::LeaseLost`] when the term is over.
-pub async fn tick(pool: &PgPool, term: Term, ids: &[IntegrationId]) -> Result<bool, QueueError> {
+/// [`crate::QueueError::LeaseLost`] when the term is over.
+pub async fn tick(pool: &PgPool, term: Term, ids: &[IntegrationId]) -> Result<bool> {
     let mut transaction = pool.begin().await?;
     leader::confirm(&mut transaction, term).await?;
     let mut changes = Vec::new();

@@ -1,13 +1,11 @@
 //! The history of state changes.
 
-use crate::error::QueueError;
+use crate::error::{QueueError, Result};
 use chrono::{DateTime, Utc};
-use model::{
-    actor::Scope,
-    breaker::BreakerFlip,
-    id::{AppId, BreakerFlipId, IntegrationId},
-    page::{Page, PageRequest},
-};
+use model::actor::Scope;
+use model::breaker::BreakerFlip;
+use model::id::{AppId, BreakerFlipId, IntegrationId};
+use model::page::{Page, PageRequest};
 use sqlx::PgPool;
 
 struct Row {
@@ -30,7 +28,7 @@ pub async fn flips(
     scope: Scope,
     integration_id: IntegrationId,
     page: PageRequest,
-) -> Result<Page<BreakerFlip>, QueueError> {
+) -> Result<Page<BreakerFlip>> {
     let is_there = sqlx::query_scalar!(
         r#"
         select exists (

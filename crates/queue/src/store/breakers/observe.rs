@@ -1,13 +1,11 @@
 //! Outcomes of attempts that workers report to the breakers.
 
 use super::{Change, row};
-use crate::error::QueueError;
+use crate::error::Result;
 use chrono::{DateTime, Utc};
-use model::{
-    breaker::BreakerState,
-    id::IntegrationId,
-    rules::breaker::{Outcome, Rule, Seen},
-};
+use model::breaker::BreakerState;
+use model::id::IntegrationId;
+use model::rules::breaker::{Outcome, Rule, Seen};
 use sqlx::{Connection as _, PgConnection, PgPool};
 
 /// What one process saw of one integration since its last report.
@@ -22,13 +20,10 @@ pub struct Observed {
 /// A breaker that is not closed, or whose integration failed lately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Watched {
-    /// The integration.
     pub integration_id: IntegrationId,
-    /// The breaker's state.
     pub state: BreakerState,
     /// Since when it is in that state.
     pub since: Option<DateTime<Utc>>,
-    /// Failures since the last success.
     pub failures_in_a_row: i32,
 }
 
@@ -46,11 +41,7 @@ pub struct Report {
 
 /// Feeds the breakers with what was seen, in a transaction of its own; nothing is written if it fails. `failures` is how many in a row open a
 /// breaker, 0: none do.
-pub async fn observe(
-    pool: &PgPool,
-    seen: &[(IntegrationId, Observed)],
-    failures: i32,
-) -> Result<Report, QueueError> {
+pub async fn observe(pool: &PgPool, seen: &[(IntegrationId, Observed)], failures: i32) -> Result<Report> {
     let mut connection = pool.acquire().await?;
     let mut transaction = connection.begin().await?;
     let ids: Vec<IntegrationId> = seen.iter().map(|(id, _)| *id).collect();
@@ -92,10 +83,7 @@ pub async fn observe(
 }
 
 /// Those that are not deleted, as far as is committed.
-async fn still_there(
-    connection: &mut PgConnection,
-    ids: &[IntegrationId],
-) -> Result<Vec<IntegrationId>, QueueError> {
+async fn still_there(connection: &mut PgConnection, ids: &[IntegrationId]) -> Result<Vec<IntegrationId>> {
     let there = sqlx::query_scalar!(
         r#"
         select l.integration_id as "id: IntegrationId" from headgate.lanes l
@@ -108,13 +96,13 @@ async fn still_there(
     Ok(there)
 }
 
-async fn set_asynchronous(connection: &mut PgConnection) -> Result<(), QueueError> {
+async fn set_asynchronous(connection: &mut PgConnection) -> Result<()> {
     sqlx::query!("select set_config('synchronous_commit', 'off', true)").fetch_one(connection).await?;
     Ok(())
 }
 
 /// The breakers to which successes are reported too.
-pub async fn watched(pool: &PgPool) -> Result<Vec<Watched>, QueueError> {
+pub async fn watched(pool: &PgPool) -> Result<Vec<Watched>> {
     let rows = sqlx::query!(
         r#"
         select integration_id as "integration_id: IntegrationId", state, since, failures_in_a_row

@@ -1,12 +1,10 @@
 //! A breaker's row.
 
-use crate::error::QueueError;
+use crate::error::Result;
 use chrono::{DateTime, Utc};
-use model::{
-    breaker::{Breaker, BreakerState},
-    id::{AppId, BreakerFlipId, IntegrationId},
-    rules::breaker::{Circuit, Flip, Recent},
-};
+use model::breaker::{Breaker, BreakerState};
+use model::id::{AppId, BreakerFlipId, IntegrationId};
+use model::rules::breaker::{Circuit, Flip, Recent};
 use sqlx::PgConnection;
 
 /// A breaker whose row is locked.
@@ -42,7 +40,7 @@ impl Change {
 pub(super) async fn lock_or_create(
     connection: &mut PgConnection,
     ids: &[IntegrationId],
-) -> Result<Vec<Locked>, QueueError> {
+) -> Result<Vec<Locked>> {
     let ids = &lock_integrations(connection, ids).await?;
     sqlx::query!(
         r#"
@@ -62,7 +60,7 @@ pub(super) async fn lock_or_create(
 pub(super) async fn lock_existing(
     connection: &mut PgConnection,
     ids: &[IntegrationId],
-) -> Result<Vec<Locked>, QueueError> {
+) -> Result<Vec<Locked>> {
     let ids = lock_integrations(connection, ids).await?;
     lock(connection, &ids).await
 }
@@ -72,7 +70,7 @@ pub(super) async fn lock_existing(
 async fn lock_integrations(
     connection: &mut PgConnection,
     ids: &[IntegrationId],
-) -> Result<Vec<IntegrationId>, QueueError> {
+) -> Result<Vec<IntegrationId>> {
     let locked = sqlx::query_scalar!(
         r#"
         select id as "id: IntegrationId" from headgate.integrations
@@ -87,7 +85,7 @@ async fn lock_integrations(
     Ok(locked)
 }
 
-async fn lock(connection: &mut PgConnection, ids: &[IntegrationId]) -> Result<Vec<Locked>, QueueError> {
+async fn lock(connection: &mut PgConnection, ids: &[IntegrationId]) -> Result<Vec<Locked>> {
     let rows = sqlx::query!(
         r#"
         with locked as materialized (
@@ -158,7 +156,7 @@ pub(super) async fn write(
     locked: &Locked,
     flips: &[Flip],
     actor: Option<&str>,
-) -> Result<(), QueueError> {
+) -> Result<()> {
     let Circuit { breaker, times_opened, successes, failures, step_at, failed_at, recent } = &locked.circuit;
     sqlx::query!(
         r#"

@@ -1,7 +1,7 @@
 //! Actions of operators on a breaker.
 
 use super::{Change, row};
-use crate::error::QueueError;
+use crate::error::{QueueError, Result};
 use model::{breaker::BreakerOrder, id::IntegrationId};
 use sqlx::PgConnection;
 
@@ -14,7 +14,7 @@ pub async fn steer(
     integration_id: IntegrationId,
     order: BreakerOrder,
     actor: &str,
-) -> Result<bool, QueueError> {
+) -> Result<bool> {
     let locked = row::lock_or_create(&mut *connection, &[integration_id]).await?.pop();
     let mut locked = locked.ok_or(QueueError::NotFound)?;
     order.check(locked.now)?;
@@ -25,11 +25,7 @@ pub async fn steer(
 
 /// The external system has changed, or somebody says that it works again: past failures no longer count, and an open circuit is probed at
 /// once, unless an operator holds it. Call it before the lane is written: breakers are locked first.
-pub async fn reset(
-    connection: &mut PgConnection,
-    integration_id: IntegrationId,
-    why: &str,
-) -> Result<(), QueueError> {
+pub async fn reset(connection: &mut PgConnection, integration_id: IntegrationId, why: &str) -> Result<()> {
     let Some(mut locked) = row::lock_existing(&mut *connection, &[integration_id]).await?.pop() else {
         return Ok(());
     };

@@ -4,7 +4,7 @@
 //! sees every change exactly once. Locked deltas are skipped: two folds never wait for each other. Rows are written
 //! in the order of their keys, as by every other statement that writes many rows.
 
-use crate::{error::QueueError, store::leader::Term};
+use crate::{error::Result, store::leader::Term};
 use model::id::WorkerId;
 use sqlx::PgPool;
 
@@ -12,13 +12,13 @@ use sqlx::PgPool;
 pub const CHUNK: i64 = 10_000;
 
 /// Folds `job_count_deltas` into `job_counts`; returns how many deltas.
-pub async fn job_counts(pool: &PgPool, term: Term) -> Result<i64, QueueError> {
+pub async fn job_counts(pool: &PgPool, term: Term) -> Result<i64> {
     fold_job_counts(pool, Some(term)).await
 }
 
 /// The same by a process that does not lead, if it finds more than `many` deltas: every claim sums them, so they must not pile up while
 /// there is no leader, or while it is busy. Any number of processes may fold at once, because locked deltas are skipped.
-pub async fn job_counts_if_many(pool: &PgPool, many: i64) -> Result<i64, QueueError> {
+pub async fn job_counts_if_many(pool: &PgPool, many: i64) -> Result<i64> {
     let are_many = sqlx::query_scalar!(
         r#"
         select count(*) > $1::bigint as "are_many!" from (select 1 from headgate.job_count_deltas limit $1::bigint + 1) first
@@ -30,7 +30,7 @@ pub async fn job_counts_if_many(pool: &PgPool, many: i64) -> Result<i64, QueueEr
     if are_many { fold_job_counts(pool, None).await } else { Ok(0) }
 }
 
-async fn fold_job_counts(pool: &PgPool, term: Option<Term>) -> Result<i64, QueueError> {
+async fn fold_job_counts(pool: &PgPool, term: Option<Term>) -> Result<i64> {
     let folded = sqlx::query_scalar!(
         r#"
         with taken as materialized (
@@ -64,7 +64,7 @@ async fn fold_job_counts(pool: &PgPool, term: Option<Term>) -> Result<i64, Queue
 }
 
 /// Folds `batch_deltas` into `batches`, and drops those of deleted batches; returns how many deltas.
-pub async fn batches(pool: &PgPool, term: Term) -> Result<i64, QueueError> {
+pub async fn batches(pool: &PgPool, term: Term) -> Result<i64> {
     let folded = sqlx::query_scalar!(
         r#"
         with taken as materialized (

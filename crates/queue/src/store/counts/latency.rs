@@ -1,6 +1,6 @@
 //! How long attempts and waits take: histograms that processes append. `insight` folds them into statistics.
 
-use crate::error::QueueError;
+use crate::error::Result;
 use model::{histogram::Histogram, id::IntegrationId};
 use sqlx::PgPool;
 use std::collections::BTreeMap;
@@ -65,7 +65,7 @@ impl Spans {
 }
 
 /// Appends what a process gathered. The commit is asynchronous: no decision depends on it, and a crash of the server may lose it.
-pub async fn append(pool: &PgPool, gathered: &HashMap<IntegrationId, Spans>) -> Result<(), QueueError> {
+pub async fn append(pool: &PgPool, gathered: &HashMap<IntegrationId, Spans>) -> Result<()> {
     let integrations: Vec<IntegrationId> = gathered.keys().copied().collect();
     let (mut latencies, mut waits, mut latency_us, mut wait_us) = (vec![], vec![], vec![], vec![]);
     let (mut statuses, mut status_counts) = (vec![], vec![]);

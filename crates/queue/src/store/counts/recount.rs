@@ -6,10 +6,8 @@
 //! delta, whenever it commits. But two statements must not correct the same difference, each in its own snapshot: an earlier statement of the same
 //! transaction takes an advisory lock.
 
-use crate::{
-    error::QueueError,
-    store::leader::{self, Term},
-};
+use crate::error::{QueueError, Result};
+use crate::store::leader::{self, Term};
 use model::id::IntegrationId;
 use sqlx::{PgConnection, PgPool};
 use std::time::Duration;
@@ -17,7 +15,6 @@ use std::time::Duration;
 /// A counter that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Drift {
-    /// The integration.
     pub integration_id: IntegrationId,
     /// 0 pending, 1 processing, 2 to be retried, 5 dead letters.
     pub status: i16,
@@ -30,7 +27,7 @@ pub struct Drift {
 }
 
 /// Every counter that is wrong, by one statement over all jobs: for tests and small databases.
-pub async fn drift(pool: &PgPool) -> Result<Vec<Drift>, QueueError> {
+pub async fn drift(pool: &PgPool) -> Result<Vec<Drift>> {
     let mut connection = pool.acquire().await?;
     compare(&mut connection, None, false).await
 }
@@ -50,7 +47,7 @@ pub enum Proof {
 pub async fn next_integration(
     connection: &mut PgConnection,
     after: IntegrationId,
-) -> Result<Option<IntegrationId>, QueueError> {
+) -> Result<Option<IntegrationId>> {
     let next = sqlx::query_scalar!(
         r#"
         select least(
@@ -78,7 +75,7 @@ pub async fn prove_jobs(
     term: Term,
     integration_id: IntegrationId,
     timeout: Duration,
-) -> Result<Proof, QueueError> {
+) -> Result<Proof> {
     let Some(mut transaction) = begin(connection, term, timeout).await? else { return Ok(Proof::Open) };
     let compared = compare(&mut transaction, Some(integration_id), true).await;
     Ok(match conclude(transaction, compared).await? {
@@ -91,8 +88,8 @@ pub async fn prove_jobs(
 /// Commits what was found and corrected; none if it took too long.
 pub(crate) async fn conclude<T>(
     transaction: sqlx::Transaction<'_, sqlx::Postgres>,
-    compared: Result<T, QueueError>,
-) -> Result<Option<T>, QueueError> {
+    compared: Result<T>,
+) -> Result<Option<T>> {
     match compared {
         Ok(found) => {
             transaction.commit().await?;
@@ -111,7 +108,7 @@ pub(crate) async fn begin<'c>(
     connection: &'c mut PgConnection,
     term: Term,
     timeout: Duration,
-) -> Result<Option<sqlx::Transaction<'c, sqlx::Postgres>>, QueueError> {
+) -> Result<Option<sqlx::Transaction<'c, sqlx::Postgres>>> {
     use sqlx::Connection as _;
     // One core at most, and a plan for the parameters: for one integration by index, for all by reading everything.
     let settings = format!(
@@ -135,7 +132,7 @@ async fn compare(
     connection: &mut PgConnection,
     only: Option<IntegrationId>,
     is_to_repair: bool,
-) -> Result<Vec<Drift>, QueueError> {
+) -> Result<Vec<Drift>> {
     let drifts = sqlx::query_as!(
         Drift,
         r#"

@@ -1,6 +1,6 @@
 //! The progress of the recount, stored so that a new leader continues where the last one stopped.
 
-use crate::{error::QueueError, store::leader::Term};
+use crate::{error::Result, store::leader::Term};
 use chrono::{DateTime, Utc};
 use model::id::WorkerId;
 use serde::{Deserialize, Serialize};
@@ -41,7 +41,7 @@ pub async fn current(
     connection: &mut PgConnection,
     every: Duration,
     may_begin: bool,
-) -> Result<Option<Round>, QueueError> {
+) -> Result<Option<Round>> {
     let row = sqlx::query!(
         r#"
         select cursor, stage, proven, unproven, drift, began_at is not null as "is_under_way!",
@@ -72,7 +72,7 @@ pub async fn save(
     round: &Round,
     newly_repaired: i64,
     is_over: bool,
-) -> Result<(), QueueError> {
+) -> Result<()> {
     sqlx::query!(
         r#"
         update headgate.recounts set
@@ -117,7 +117,7 @@ pub struct LastRecount {
 }
 
 /// The result of the last finished round.
-pub async fn last(pool: &PgPool) -> Result<LastRecount, QueueError> {
+pub async fn last(pool: &PgPool) -> Result<LastRecount> {
     let last = sqlx::query_as!(
         LastRecount,
         "select finished_at, last_proven as proven, last_unproven as unproven, last_drift as drift, repaired from headgate.recounts"

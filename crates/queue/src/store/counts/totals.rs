@@ -1,6 +1,6 @@
 //! Numbers of jobs by state, from counters: no page and no metric ever counts jobs.
 
-use crate::error::QueueError;
+use crate::error::Result;
 use model::id::IntegrationId;
 use sqlx::PgPool;
 
@@ -10,11 +10,9 @@ use sqlx::PgPool;
 pub struct LaneCounts {
     /// Pending jobs.
     pub backlog: i64,
-    /// Jobs being processed.
     pub processing: i64,
     /// Jobs waiting for another attempt, due or not.
     pub to_be_retried: i64,
-    /// Dead letters.
     pub dead_letters: i64,
     /// Jobs to be retried by attempts made, beginning with those after one attempt. Without trailing zeros.
     pub retry_pyramid: Vec<i64>,
@@ -64,7 +62,7 @@ impl LaneCounts {
 }
 
 /// The counts of one integration; zeros for an unknown one.
-pub async fn counts(pool: &PgPool, integration_id: IntegrationId) -> Result<LaneCounts, QueueError> {
+pub async fn counts(pool: &PgPool, integration_id: IntegrationId) -> Result<LaneCounts> {
     let rows = sqlx::query!(
         r#"
         select status as "status!", attempt as "attempt!", sum(n)::bigint as "n!"
@@ -88,9 +86,7 @@ pub async fn counts(pool: &PgPool, integration_id: IntegrationId) -> Result<Lane
 }
 
 /// The counts of every integration that has any, by id.
-pub async fn all_counts(
-    pool: &PgPool,
-) -> Result<std::collections::HashMap<IntegrationId, LaneCounts>, QueueError> {
+pub async fn all_counts(pool: &PgPool) -> Result<std::collections::HashMap<IntegrationId, LaneCounts>> {
     let rows = sqlx::query!(
         r#"
         select integration_id as "integration_id!: IntegrationId", status as "status!", attempt as "attempt!", sum(n)::bigint as "n!"

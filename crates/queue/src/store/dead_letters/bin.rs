@@ -1,10 +1,8 @@
 //! The bin: copies of dead letters from before they were purged or requeued, kept for 24 hours.
 
-use crate::error::QueueError;
-use model::{
-    actor::Scope,
-    id::{AppId, DeadLetterId, JobId, OperationId},
-};
+use crate::error::{QueueError, Result};
+use model::actor::Scope;
+use model::id::{AppId, DeadLetterId, JobId, OperationId};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
@@ -14,7 +12,7 @@ pub async fn keep_copies(
     scope: Scope,
     operation: OperationId,
     ids: &[Uuid],
-) -> Result<(), QueueError> {
+) -> Result<()> {
     sqlx::query!(
         r#"
         insert into headgate.bin as b (id, job_id, app_id, integration_id, operation_id, was, letter)
@@ -40,7 +38,7 @@ pub async fn discard_copies(
     operation: OperationId,
     ids: &[Uuid],
     requeued: &[JobId],
-) -> Result<(), QueueError> {
+) -> Result<()> {
     sqlx::query!(
         "delete from headgate.bin where operation_id = $1 and (id = any ($2) or job_id = any ($2)) and job_id <> all ($3)",
         operation as OperationId,
@@ -67,7 +65,7 @@ pub async fn of_operation(
     connection: &mut PgConnection,
     operation: OperationId,
     jobs: &[JobId],
-) -> Result<Vec<OperationLetter>, QueueError> {
+) -> Result<Vec<OperationLetter>> {
     let letters = sqlx::query_as!(
         OperationLetter,
         r#"
@@ -91,7 +89,7 @@ pub async fn undo_requeue(
     connection: &mut PgConnection,
     operation: OperationId,
     jobs: &[JobId],
-) -> Result<Vec<JobId>, QueueError> {
+) -> Result<Vec<JobId>> {
     let back = sqlx::query_scalar!(
         r#"
         with cancelled as materialized (
@@ -132,7 +130,7 @@ pub async fn restore_many(
     connection: &mut PgConnection,
     scope: Scope,
     ids: &[DeadLetterId],
-) -> Result<Vec<JobId>, QueueError> {
+) -> Result<Vec<JobId>> {
     let back = sqlx::query_scalar!(
         r#"
         with found as materialized (
@@ -167,10 +165,6 @@ pub async fn restore_many(
 ///
 /// # Errors
 /// [`QueueError::NotFound`] when the scope's bin has none, or its integration is deleted.
-pub async fn restore(
-    connection: &mut PgConnection,
-    scope: Scope,
-    id: DeadLetterId,
-) -> Result<(), QueueError> {
+pub async fn restore(connection: &mut PgConnection, scope: Scope, id: DeadLetterId) -> Result<()> {
     if restore_many(connection, scope, &[id]).await?.is_empty() { Err(QueueError::NotFound) } else { Ok(()) }
 }

@@ -1,14 +1,10 @@
 //! Requeuing and purging dead letters.
 
-use crate::{
-    error::QueueError,
-    store::jobs::{EndedIds, find, restore_to_queue},
-};
-use model::{
-    actor::Scope,
-    id::{DeadLetterId, OperationId},
-    job::Job,
-};
+use crate::error::{QueueError, Result};
+use crate::store::jobs::{EndedIds, find, restore_to_queue};
+use model::actor::Scope;
+use model::id::{DeadLetterId, OperationId};
+use model::job::Job;
 use sqlx::PgConnection;
 
 /// Requeues a dead letter; returns its job, or the live one that takes the work over.
@@ -17,11 +13,7 @@ use sqlx::PgConnection;
 ///
 /// # Errors
 /// [`QueueError::NotFound`] when there is none in scope.
-pub async fn requeue(
-    connection: &mut PgConnection,
-    scope: Scope,
-    id: DeadLetterId,
-) -> Result<Job, QueueError> {
+pub async fn requeue(connection: &mut PgConnection, scope: Scope, id: DeadLetterId) -> Result<Job> {
     let back = restore_to_queue(connection, scope, EndedIds::DeadLetters(&[id])).await?;
     let job = back.first().ok_or(QueueError::NotFound)?.id;
     find(connection, scope, job).await?.ok_or(QueueError::NotFound)
@@ -31,7 +23,7 @@ pub async fn requeue(
 ///
 /// # Errors
 /// [`QueueError::NotFound`] when there is none in scope.
-pub async fn purge(connection: &mut PgConnection, scope: Scope, id: DeadLetterId) -> Result<(), QueueError> {
+pub async fn purge(connection: &mut PgConnection, scope: Scope, id: DeadLetterId) -> Result<()> {
     if purge_many(connection, scope, None, &[id]).await? == 0 { Err(QueueError::NotFound) } else { Ok(()) }
 }
 
@@ -41,7 +33,7 @@ pub async fn purge_many(
     scope: Scope,
     operation: Option<OperationId>,
     ids: &[DeadLetterId],
-) -> Result<usize, QueueError> {
+) -> Result<usize> {
     let purged = sqlx::query_scalar!(
         r#"
         with found as materialized (

@@ -11,8 +11,8 @@ mod rows;
 #[cfg(feature = "testing")]
 mod test_kit;
 
+pub(crate) use accept::enqueue_single;
 pub use accept::{JobSpec, RESERVED_PREFIX, deduplication_id, enqueue, record_of};
-pub(crate) use accept::{SingleJob, enqueue_single};
 pub use cancel::{
     CANCEL_TIMEOUT, batches_to_resume, cancel, cancel_batch_jobs, cancel_integration_jobs, cancel_many,
     park_batch, resume_batch, wait_for_cancel,

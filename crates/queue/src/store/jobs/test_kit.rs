@@ -1,24 +1,18 @@
 //! What the test kit needs: claims of one particular job, and waits that end at once.
 
-use crate::{
-    error::QueueError,
-    store::jobs::{
-        ClaimRequest, ClaimedJob, Part,
-        claim::take::{claim_on, take_turn},
-        read::rows::{JobRow, select},
-    },
-};
-use model::{
-    id::{JobId, WorkerId},
-    job::Job,
-};
+use crate::error::Result;
+use crate::store::jobs::claim::take::{claim_on, take_turn};
+use crate::store::jobs::read::rows::{JobRow, select};
+use crate::store::jobs::{ClaimRequest, ClaimedJob, Part};
+use model::id::{JobId, WorkerId};
+use model::job::Job;
 use sqlx::{PgConnection, PgPool, QueryBuilder};
 use std::collections::HashMap;
 
 const MAX_LISTED: i64 = 100;
 
 /// The ready jobs of a type in the order in which a lane serves them.
-pub(crate) async fn claim_order(pool: &PgPool, job_type: &str) -> Result<Vec<JobId>, QueueError> {
+pub(crate) async fn claim_order(pool: &PgPool, job_type: &str) -> Result<Vec<JobId>> {
     let ids = sqlx::query_scalar!(
         r#"
         select j.id as "id: JobId"
@@ -42,7 +36,7 @@ pub(crate) async fn claim_one(
     worker_id: WorkerId,
     program: Option<&str>,
     job_id: Option<JobId>,
-) -> Result<Option<ClaimedJob>, QueueError> {
+) -> Result<Option<ClaimedJob>> {
     let mut transaction = pool.begin().await?;
     sqlx::query!(
         "insert into headgate.workers (id, host, pid, version, slots, lease_until)
@@ -80,7 +74,7 @@ pub(crate) async fn claim_one(
     Ok(claimed)
 }
 
-pub(crate) async fn remove_worker(pool: &PgPool, worker_id: WorkerId) -> Result<(), QueueError> {
+pub(crate) async fn remove_worker(pool: &PgPool, worker_id: WorkerId) -> Result<()> {
     sqlx::query!(
         r#"
         with forgotten as (delete from headgate.claim_batches where worker_id = $1)
@@ -95,10 +89,7 @@ pub(crate) async fn remove_worker(pool: &PgPool, worker_id: WorkerId) -> Result<
 
 /// Makes jobs due that wait for a time, one or all of them, and lets them be claimed; returns how many there were. Their times are changed, not the
 /// clock: everything else keeps its time.
-pub(crate) async fn let_time_pass(
-    connection: &mut PgConnection,
-    job_id: Option<JobId>,
-) -> Result<u64, QueueError> {
+pub(crate) async fn let_time_pass(connection: &mut PgConnection, job_id: Option<JobId>) -> Result<u64> {
     let waiting = sqlx::query!(
         r#"
         with due as (
@@ -123,13 +114,13 @@ pub(crate) async fn let_time_pass(
     Ok(waiting)
 }
 
-pub(crate) async fn promote_everything(connection: &mut PgConnection) -> Result<(), QueueError> {
+pub(crate) async fn promote_everything(connection: &mut PgConnection) -> Result<()> {
     sqlx::query_scalar!("select headgate.promote_due($1)", i32::MAX).fetch_one(connection).await?;
     Ok(())
 }
 
 /// The jobs of a type that wait for their first attempt, oldest first; 500 at most.
-pub(crate) async fn pending(pool: &PgPool, job_type: &str) -> Result<Vec<Job>, QueueError> {
+pub(crate) async fn pending(pool: &PgPool, job_type: &str) -> Result<Vec<Job>> {
     let mut query = QueryBuilder::new("select * from (");
     query.push(select(Part::Live)).push(" and j.status = 0 and j.job_type = ").push_bind(job_type.to_owned());
     query.push(" union all ").push(select(Part::Successors));

@@ -7,7 +7,7 @@
 mod serialized;
 mod unqueued;
 
-use crate::{error::QueueError, store::leader::Term};
+use crate::{error::Result, store::leader::Term};
 use chrono::{DateTime, Utc};
 use model::id::{IntegrationId, JobId, WorkerId};
 use sqlx::{PgConnection, PgPool};
@@ -61,15 +61,14 @@ impl std::ops::AddAssign for Tidied {
 }
 
 /// Scans the next thousand rows of each table, and repairs what it finds.
-pub async fn scan(pool: &PgPool, term: Term, cursors: &mut Cursors) -> Result<Tidied, QueueError> {
+pub async fn scan(pool: &PgPool, term: Term, cursors: &mut Cursors) -> Result<Tidied> {
     let mut next = cursors.clone();
     let mut transaction = pool.begin().await?;
     let mut gone = ready(&mut transaction, term, &mut next).await?;
     let ready = gone.len() as i64;
     gone.extend(waiting(&mut transaction, term, &mut next).await?);
     let waiting = gone.len() as i64 - ready;
-    let keys = keys(&mut transaction, term, &mut next).await?;
-    let (keys, headless) = (keys.gone, keys.headless);
+    let (keys, headless) = keys(&mut transaction, term, &mut next).await?;
     if !gone.is_empty() && any_exists(&mut transaction, &gone).await? {
         transaction.rollback().await?;
         return Ok(Tidied::default());
@@ -83,7 +82,7 @@ pub async fn scan(pool: &PgPool, term: Term, cursors: &mut Cursors) -> Result<Ti
 }
 
 /// Adds to the counts of repairs.
-async fn count(connection: &mut PgConnection, what: &str, n: i64) -> Result<(), QueueError> {
+async fn count(connection: &mut PgConnection, what: &str, n: i64) -> Result<()> {
     if n > 0 {
         sqlx::query!(
             r#"
@@ -99,7 +98,7 @@ async fn count(connection: &mut PgConnection, what: &str, n: i64) -> Result<(), 
     Ok(())
 }
 
-async fn any_exists(connection: &mut PgConnection, gone: &[Uuid]) -> Result<bool, QueueError> {
+async fn any_exists(connection: &mut PgConnection, gone: &[Uuid]) -> Result<bool> {
     let exists = sqlx::query_scalar!(
         r#"select exists (select 1 from headgate.jobs where id = any ($1)) as "exists!""#,
         gone
@@ -109,11 +108,7 @@ async fn any_exists(connection: &mut PgConnection, gone: &[Uuid]) -> Result<bool
     Ok(exists)
 }
 
-async fn ready(
-    connection: &mut PgConnection,
-    term: Term,
-    cursors: &mut Cursors,
-) -> Result<Vec<Uuid>, QueueError> {
+async fn ready(connection: &mut PgConnection, term: Term, cursors: &mut Cursors) -> Result<Vec<Uuid>> {
     let (lane, rank, at, job) =
         cursors.ready.unwrap_or((Uuid::nil(), i16::MIN, DateTime::UNIX_EPOCH, Uuid::nil()));
     let row = sqlx::query!(
@@ -160,11 +155,7 @@ async fn ready(
     Ok(row.gone)
 }
 
-async fn waiting(
-    connection: &mut PgConnection,
-    term: Term,
-    cursors: &mut Cursors,
-) -> Result<Vec<Uuid>, QueueError> {
+async fn waiting(connection: &mut PgConnection, term: Term, cursors: &mut Cursors) -> Result<Vec<Uuid>> {
     let row = sqlx::query!(
         r#"
         with scanned as materialized (
@@ -201,12 +192,8 @@ async fn waiting(
     Ok(row.gone)
 }
 
-struct Keys {
-    gone: i64,
-    headless: Vec<Key>,
-}
-
-async fn keys(connection: &mut PgConnection, term: Term, cursors: &mut Cursors) -> Result<Keys, QueueError> {
+/// How many keys without jobs were deleted, and the keys whose head is gone.
+async fn keys(connection: &mut PgConnection, term: Term, cursors: &mut Cursors) -> Result<(i64, Vec<Key>)> {
     let (lane, key) = cursors.key.clone().unwrap_or_default();
     let row = sqlx::query!(
         r#"
@@ -258,5 +245,5 @@ async fn keys(connection: &mut PgConnection, term: Term, cursors: &mut Cursors) 
     .await?;
     cursors.key = row.lane.zip(row.key).filter(|_| row.seen == CHUNK);
     let headless = row.headless_lanes.into_iter().zip(row.headless_keys).collect();
-    Ok(Keys { gone: row.gone, headless })
+    Ok((row.gone, headless))
 }

@@ -1,13 +1,9 @@
 //! Serialize keys that are stuck because the job they wait for is gone.
 
 use super::{Key, count};
-use crate::{
-    error::QueueError,
-    store::{
-        jobs::accept::keys,
-        leader::{self, Term},
-    },
-};
+use crate::error::Result;
+use crate::store::jobs::accept::keys;
+use crate::store::leader::{self, Term};
 use model::id::IntegrationId;
 use sqlx::{PgConnection, PgPool};
 
@@ -15,8 +11,8 @@ use sqlx::{PgConnection, PgPool};
 /// skipped: the next scan finds it again.
 ///
 /// # Errors
-/// [`QueueError::LeaseLost`] when the term is over.
-pub(super) async fn repair(pool: &PgPool, term: Term, keys: Vec<Key>) -> Result<i64, QueueError> {
+/// [`crate::QueueError::LeaseLost`] when the term is over.
+pub(super) async fn repair(pool: &PgPool, term: Term, keys: Vec<Key>) -> Result<i64> {
     let mut transaction = pool.begin().await?;
     leader::confirm(&mut transaction, term).await?;
     let (lanes, names) = lock(&mut transaction, keys).await?;
@@ -43,10 +39,7 @@ pub(super) async fn repair(pool: &PgPool, term: Term, keys: Vec<Key>) -> Result<
     Ok(repaired)
 }
 
-async fn lock(
-    connection: &mut PgConnection,
-    keys: Vec<Key>,
-) -> Result<(Vec<IntegrationId>, Vec<String>), QueueError> {
+async fn lock(connection: &mut PgConnection, keys: Vec<Key>) -> Result<(Vec<IntegrationId>, Vec<String>)> {
     let (lanes, names): (Vec<IntegrationId>, Vec<String>) = keys.into_iter().unzip();
     let locked = sqlx::query!(
         r#"

@@ -1,10 +1,9 @@
 //! Waiting jobs that would never run because they have no entry in `ready` or `waiting`.
 
 use super::{CHUNK, Cursors, count};
-use crate::{
-    error::QueueError,
-    store::{jobs::enter_queue, leader::Term},
-};
+use crate::error::Result;
+use crate::store::jobs::enter_queue;
+use crate::store::leader::Term;
 use model::id::{JobId, WorkerId};
 use sqlx::PgPool;
 use uuid::Uuid;
@@ -13,7 +12,7 @@ use uuid::Uuid;
 ///
 /// A transaction that takes a job out of the queue also puts it back, so a job without an entry in a snapshot is a fault. A change of the job between
 /// the scan and the repair does no harm: the claim corrects an entry that does not fit its job.
-pub(super) async fn repair(pool: &PgPool, term: Term, cursors: &mut Cursors) -> Result<i64, QueueError> {
+pub(super) async fn repair(pool: &PgPool, term: Term, cursors: &mut Cursors) -> Result<i64> {
     let mut transaction = pool.begin().await?;
     let row = sqlx::query!(
         r#"

@@ -1,13 +1,9 @@
 //! The claimer: claims jobs for all free slots of the process at once, whenever there may be work.
 
-use crate::{
-    store::jobs::Claimer,
-    worker::claim::{
-        claims::Claims,
-        round::{CLAIM_TIMEOUT, Next, Reconcile},
-        waits::{Waited, WakeOn},
-    },
-};
+use crate::store::jobs::Claimer;
+use crate::worker::claim::claims::Claims;
+use crate::worker::claim::round::{CLAIM_TIMEOUT, Next, Reconcile};
+use crate::worker::claim::waits::{Waited, WakeOn};
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 
@@ -100,13 +96,11 @@ pub(crate) async fn claim_loop(claims: Arc<Claims>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::worker::{
-        handler::{AttemptHandler, Handlers, LeasedJob, Outcome},
-        lease::ProcessLease,
-        limit::AT_ONCE,
-        run::idle_runner,
-        state::{Availability, Meters, Results, WakeUps, Watchdog},
-    };
+    use crate::worker::handler::{AttemptHandler, Handlers, LeasedJob, Outcome};
+    use crate::worker::lease::ProcessLease;
+    use crate::worker::limit::AT_ONCE;
+    use crate::worker::run::idle_runner;
+    use crate::worker::state::{Availability, Meters, Results, WakeUps, Watchdog};
     use futures::{FutureExt as _, poll};
     use std::{pin::pin, sync::atomic::AtomicBool};
     use tokio_util::sync::CancellationToken;

@@ -1,19 +1,13 @@
 //! What the claimer works with.
 
-use crate::worker::{
-    lease::ProcessLease,
-    run::AttemptRunner,
-    state::{Availability, ClaimBatches, Meters, Results, WakeUps, Watchdog},
-};
+use crate::worker::lease::ProcessLease;
+use crate::worker::run::AttemptRunner;
+use crate::worker::state::{Availability, ClaimBatches, Meters, Results, WakeUps, Watchdog};
 use model::id::{AssignmentId, ClaimBatchId, IntegrationId};
 use sqlx::PgPool;
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
-};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 /// Claims jobs for the free slots of this process, and hands them to the runner.

@@ -1,20 +1,15 @@
 //! One claim: what was claimed before is reconciled, jobs are taken and their attempts begin, and the time of the next claim follows.
 
-use crate::{
-    error::QueueError,
-    store::{
-        jobs::{
-            ClaimRequest, Claimed, ClaimedJob, Claimer, Durability, OwnClaims, release_orphans,
-            terminate_stalled_claims, wait_until_durable,
-        },
-        promotion::wake_forgotten,
-    },
-    worker::{
-        claim::{claims::Claims, waits::WakeOn},
-        handler::Peers,
-        lease::Lease,
-    },
+use crate::error::{Result, within};
+use crate::store::jobs::{
+    ClaimRequest, Claimed, ClaimedJob, Claimer, Durability, OwnClaims, release_orphans,
+    terminate_stalled_claims, wait_until_durable,
 };
+use crate::store::promotion::wake_forgotten;
+use crate::worker::claim::claims::Claims;
+use crate::worker::claim::waits::WakeOn;
+use crate::worker::handler::Peers;
+use crate::worker::lease::Lease;
 use model::id::IntegrationId;
 use std::{collections::HashMap, sync::Arc, time::Duration};
 use tokio::time::Instant;
@@ -32,7 +27,7 @@ const DUE_CHECK_INTERVAL: Duration = Duration::from_millis(20);
 const MIN_WAIT: Duration = Duration::from_millis(100);
 
 /// No statement of the claimer takes this long. A longer wait counts as a failure: the claimer must not wait for an answer that never comes while the
-/// heartbeats on another connection go on.
+/// heartbeats on another connection go on. A connection whose answer was not awaited is refused by the pool, and dropped by the claimer.
 pub(super) const CLAIM_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Whether to search for claims whose answer was lost.
@@ -88,7 +83,7 @@ impl Claims {
         wanted: usize,
         reconcile: Reconcile,
         last_check: &mut Option<DueCheck>,
-    ) -> Result<(usize, Next), QueueError> {
+    ) -> Result<(usize, Next)> {
         let lease = self.lease.current();
         if reconcile != Reconcile::None {
             let known = OwnClaims {
@@ -97,9 +92,10 @@ impl Claims {
                 stuck: self.batches.stuck(),
                 is_claim_open: reconcile == Reconcile::AfterFailure,
             };
-            let released = in_time(release_orphans(&self.pool, lease.worker_id, &known)).await?;
+            let released =
+                within(CLAIM_TIMEOUT, release_orphans(&self.pool, lease.worker_id, &known)).await?;
             // The leader's service does the same every two seconds where there is work; without a leader a forgotten lane sleeps no longer than this.
-            in_time(wake_forgotten(&self.pool)).await?;
+            within(CLAIM_TIMEOUT, wake_forgotten(&self.pool)).await?;
             if !released.is_empty() {
                 self.batches.forget_stuck(&released);
                 tracing::warn!(count = released.len(), "released jobs whose claim or end was never answered");
@@ -113,7 +109,7 @@ impl Claims {
             program: self.program.clone(),
         };
         let asked_at = Instant::now();
-        let (taken, durability) = in_time(claimer.claim(&claims)).await?;
+        let (taken, durability) = within(CLAIM_TIMEOUT, claimer.claim(&claims)).await?;
         let claimed = taken.len();
         self.meters.claimed(claimed, asked_at.elapsed());
         let leases = taken.leases()?;
@@ -175,9 +171,10 @@ impl Claims {
         claimer: &mut Claimer,
         claimed: usize,
         last_check: &mut Option<DueCheck>,
-    ) -> Result<Next, QueueError> {
+    ) -> Result<Next> {
         let program = self.program.as_deref();
-        let ahead = in_time(claimer.find_next_work(MAX_PROMOTED, self.poll_interval, program)).await?;
+        let ahead =
+            within(CLAIM_TIMEOUT, claimer.find_next_work(MAX_PROMOTED, self.poll_interval, program)).await?;
         if ahead.promoted > 0 {
             return Ok(Next::AtOnce);
         }
@@ -194,13 +191,9 @@ impl Claims {
     }
 
     /// The jobs, once a crash of the database cannot undo their claim.
-    async fn once_durable(
-        &self,
-        taken: Claimed,
-        durability: Durability,
-    ) -> Result<Vec<ClaimedJob>, QueueError> {
+    async fn once_durable(&self, taken: Claimed, durability: Durability) -> Result<Vec<ClaimedJob>> {
         if durability == Durability::AheadOfDisk {
-            in_time(wait_until_durable(&self.pool)).await?;
+            within(CLAIM_TIMEOUT, wait_until_durable(&self.pool)).await?;
         }
         taken.jobs()
     }
@@ -225,7 +218,7 @@ impl Claims {
 
     /// Another process kept this one from its fairness turn: it may have been stopped during its own.
     pub(super) async fn end_stopped_turn(&self) {
-        match in_time(terminate_stalled_claims(&self.pool)).await {
+        match within(CLAIM_TIMEOUT, terminate_stalled_claims(&self.pool)).await {
             Ok(0) => {}
             Ok(count) => tracing::warn!(
                 count,
@@ -236,11 +229,6 @@ impl Claims {
             }
         }
     }
-}
-
-/// A connection whose answer was not awaited is refused by the pool, and dropped by the claimer.
-async fn in_time<T>(asked: impl Future<Output = Result<T, QueueError>>) -> Result<T, QueueError> {
-    tokio::time::timeout(CLAIM_TIMEOUT, asked).await.unwrap_or_else(|_| Err(QueueError::no_answer()))
 }
 
 /// The peers of each lane, without expired jobs, which do not run.

@@ -1,14 +1,10 @@
 //! One attempt without an engine, for the test kit: the engine's pipeline and finisher, awaited until the last write.
 
-use crate::{
-    EngineConfig,
-    store::jobs::ClaimedJob,
-    worker::{
-        engine::parts::Parts,
-        handler::{Handlers, Peers},
-        lease::Lease,
-    },
-};
+use crate::EngineConfig;
+use crate::store::jobs::ClaimedJob;
+use crate::worker::engine::parts::Parts;
+use crate::worker::handler::{Handlers, Peers};
+use crate::worker::lease::Lease;
 use sqlx::PgPool;
 use std::sync::Arc;
 

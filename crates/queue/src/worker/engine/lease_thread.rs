@@ -9,15 +9,9 @@ use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 use tokio::sync::oneshot;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-/// A loop of the engine has stopped: this process records nothing more, and has released its lease.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stuck {
-    /// The loop: `runtime`, `claims`, `finisher`, `writer`, `locked results`, `wake-ups` or `heartbeats`.
-    pub part: &'static str,
-}
-
-/// What a process does when a loop has stopped.
-pub type OnStuck = Arc<dyn Fn(Stuck) + Send + Sync>;
+/// What a process does when a loop of its engine has stopped: it records nothing more, and has released its lease. It gets the name of the loop:
+/// `runtime`, `claims`, `finisher`, `writer`, `locked results`, `wake-ups` or `heartbeats`.
+pub(super) type OnStuck = Arc<dyn Fn(&'static str) + Send + Sync>;
 
 /// The running thread. It ends when this is dropped.
 pub(super) struct LeaseThread {
@@ -29,8 +23,13 @@ impl LeaseThread {
     pub(super) fn start(watch: LeaseWatch, on_stuck: OnStuck) -> Self {
         let stop = CancellationToken::new();
         let (send_end, ended) = oneshot::channel();
-        let body = Body { watch, on_stuck, stop: stop.clone(), _ended: send_end };
-        let spawned = std::thread::Builder::new().name("headgate-lease".to_owned()).spawn(move || body.run());
+        let until = stop.clone();
+        let spawned = std::thread::Builder::new().name("headgate-lease".to_owned()).spawn(move || {
+            watch.run(&until, &on_stuck);
+            // Not before all that ran there.
+            drop(watch);
+            drop(send_end);
+        });
         if let Err(error) = spawned {
             tracing::error!(%error, "no thread for heartbeats: this process claims nothing");
         }
@@ -54,52 +53,45 @@ pub(super) struct LeaseWatch {
     pub(super) watchdog_timeout: Duration,
 }
 
-struct Body {
-    watch: LeaseWatch,
-    on_stuck: OnStuck,
-    stop: CancellationToken,
-    /// Dropped with the rest when the thread ends.
-    _ended: oneshot::Sender<()>,
-}
-
-impl Body {
-    fn run(self) {
+impl LeaseWatch {
+    fn run(&self, stop: &CancellationToken, on_stuck: &OnStuck) {
         let runtime = loop {
             match tokio::runtime::Builder::new_current_thread().enable_all().build() {
                 Ok(runtime) => break runtime,
                 Err(error) => tracing::error!(%error, "no runtime for heartbeats: retrying"),
             }
-            if self.stop.is_cancelled() {
+            if stop.is_cancelled() {
                 return;
             }
             std::thread::sleep(Duration::from_secs(1));
         };
         // A panic here would leave a process that claims jobs without heartbeats: it counts as stopped too.
-        let stuck = std::panic::catch_unwind(AssertUnwindSafe(|| runtime.block_on(self.run_until_stuck())))
-            .unwrap_or(Some("heartbeats"));
-        if let Some(part) = stuck.filter(|_| !self.stop.is_cancelled()) {
+        let stuck =
+            std::panic::catch_unwind(AssertUnwindSafe(|| runtime.block_on(self.run_until_stuck(stop))))
+                .unwrap_or(Some("heartbeats"));
+        if let Some(part) = stuck.filter(|_| !stop.is_cancelled()) {
             // The lease first: this process stops what it still can, and others get the jobs.
-            self.watch.lease.lose();
-            self.watch.watchdog.note_stuck(part);
+            self.lease.lose();
+            self.watchdog.note_stuck(part);
             tracing::error!(part, "the engine has stopped: {part} no longer responds; the lease is released");
-            (self.on_stuck)(Stuck { part });
+            on_stuck(part);
         }
     }
 
     /// Runs until `stop` (none) or until a loop has stopped.
-    async fn run_until_stuck(&self) -> Option<&'static str> {
+    async fn run_until_stuck(&self, stop: &CancellationToken) -> Option<&'static str> {
         let watch = async {
-            let part = self.watch.watchdog.until_one_stops(self.watch.watchdog_timeout).await;
-            if self.stop.is_cancelled() {
+            let part = self.watchdog.until_one_stops(self.watchdog_timeout).await;
+            if stop.is_cancelled() {
                 // A loop that never ends must not keep the worker from signing off.
                 std::future::pending::<()>().await;
             }
             part
         };
         tokio::select! {
-            () = self.watch.heartbeats.beat_until(&self.stop) => None,
+            () = self.heartbeats.beat_until(stop) => None,
             part = watch => Some(part),
-            () = self.watch.overdue_check.repeat() => None,
+            () = self.overdue_check.repeat() => None,
         }
     }
 }

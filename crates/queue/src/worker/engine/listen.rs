@@ -1,18 +1,12 @@
 //! Listens for new work and cancel requests. A lost notification costs a poll interval, or a heartbeat's, never a job.
 
-use crate::{
-    wake::{CANCEL_CHANNEL, CHANNEL},
-    worker::{
-        lease::ProcessLease,
-        run::Attempts,
-        state::{WakeUps, Watchdog},
-    },
-};
+use crate::wake::{CANCEL_CHANNEL, CHANNEL};
+use crate::worker::lease::ProcessLease;
+use crate::worker::run::Attempts;
+use crate::worker::state::{WakeUps, Watchdog};
 use model::id::AssignmentId;
-use sqlx::{
-    PgPool,
-    postgres::{PgListener, PgPoolOptions},
-};
+use sqlx::PgPool;
+use sqlx::postgres::{PgListener, PgPoolOptions};
 use std::{sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
 

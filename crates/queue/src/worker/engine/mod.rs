@@ -5,10 +5,6 @@ pub(crate) mod by_hand;
 mod lease_thread;
 mod listen;
 mod parts;
-mod report;
-mod start;
+pub(super) mod report;
+pub(super) mod start;
 mod supervise;
-
-pub use lease_thread::{OnStuck, Stuck};
-pub use report::{EngineReport, EngineWatch};
-pub use start::{Engine, EngineHandle};

@@ -1,20 +1,16 @@
 //! The parts of one engine, and who is given which.
 
-use crate::{
-    EngineConfig,
-    worker::{
-        claim::Claims,
-        engine::listen::Listener,
-        finish::{Breakers, Finisher, Gathering, Latencies, Recorder, Writer},
-        handler::Handlers,
-        heartbeat::Heartbeats,
-        judge::Schedules,
-        lease::ProcessLease,
-        limit::Limiter,
-        run::{AttemptRunner, Attempts, OverdueCheck},
-        state::{Availability, ClaimBatches, Meters, Results, RunningJobs, WakeUps, Watchdog},
-    },
-};
+use crate::EngineConfig;
+use crate::worker::claim::Claims;
+use crate::worker::engine::listen::Listener;
+use crate::worker::finish::{Breakers, Finisher, Gathering, Latencies, Recorder, Writer};
+use crate::worker::handler::Handlers;
+use crate::worker::heartbeat::Heartbeats;
+use crate::worker::judge::Schedules;
+use crate::worker::lease::ProcessLease;
+use crate::worker::limit::Limiter;
+use crate::worker::run::{AttemptRunner, Attempts, OverdueCheck};
+use crate::worker::state::{Availability, ClaimBatches, Meters, Results, RunningJobs, WakeUps, Watchdog};
 use sqlx::PgPool;
 use std::sync::{Arc, atomic::AtomicBool};
 use tokio::task::JoinHandle;

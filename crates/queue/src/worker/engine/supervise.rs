@@ -1,20 +1,12 @@
 //! Runs the parts of an engine, and stops them in order.
 
-use crate::{
-    EngineConfig,
-    worker::{
-        claim::claim_loop,
-        engine::{
-            lease_thread::{LeaseThread, LeaseWatch, OnStuck, show_that_tasks_run},
-            parts::Parts,
-        },
-    },
-};
+use crate::EngineConfig;
+use crate::worker::claim::claim_loop;
+use crate::worker::engine::lease_thread::{LeaseThread, LeaseWatch, OnStuck, show_that_tasks_run};
+use crate::worker::engine::parts::Parts;
 use std::{sync::Arc, time::Duration};
-use tokio::{
-    task::JoinHandle,
-    time::{Instant, timeout_at},
-};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 /// How much of a shutdown's [reserve](EngineConfig::SHUTDOWN_RESERVE) is left when results are no longer awaited: time to sign off.
@@ -53,16 +45,17 @@ pub(super) async fn supervise(parts: Arc<Parts>, stop: CancellationToken, on_stu
     let _ = timeout_at(recorded_by, join("claims", claiming)).await;
     // Jobs that wait for a slot have not started.
     parts.limiter.close();
-    if !nothing_runs(&parts, ends_at - EngineConfig::SHUTDOWN_RESERVE).await {
+    let nothing_runs = || parts.running.count() == 0;
+    if !until_left(&parts, ends_at - EngineConfig::SHUTDOWN_RESERVE, nothing_runs).await {
         tracing::info!(running = parts.running.count(), "the grace time is over: releasing running jobs");
         parts.release_running.cancel();
         // A handler that does not yield cannot be stopped. Its job is not released while it runs; it is recovered as that of a vanished worker once
         // this process has signed off.
-        nothing_runs(&parts, recorded_by).await;
+        until_left(&parts, recorded_by, nothing_runs).await;
     }
     // It does not wait for the finisher to end, which a handler that blocks its thread keeps open. Results whose rows other transactions have locked
     // are awaited as long as running jobs are.
-    if !everything_is_recorded(&parts, recorded_by).await {
+    if !until_left(&parts, recorded_by, || parts.results.unrecorded() == 0).await {
         tracing::error!(
             unrecorded = parts.results.unrecorded(),
             held = parts.results.locked_elsewhere(),
@@ -87,14 +80,6 @@ pub(super) async fn supervise(parts: Arc<Parts>, stop: CancellationToken, on_stu
         );
     }
     tracing::info!(duration_ms = began_at.elapsed().as_millis(), "the engine has stopped");
-}
-
-async fn nothing_runs(parts: &Parts, by: Instant) -> bool {
-    until_left(parts, by, || parts.running.count() == 0).await
-}
-
-async fn everything_is_recorded(parts: &Parts, by: Instant) -> bool {
-    until_left(parts, by, || parts.results.unrecorded() == 0).await
 }
 
 /// Waits until the condition holds, which is checked whenever a job leaves; false when it does not in time.

@@ -1,12 +1,8 @@
 //! What this process knows of the circuit breakers, and what it has seen and not reported yet.
 
-use crate::{
-    store::{
-        breakers::{Observed, Watched},
-        jobs::{Completion, Ending},
-    },
-    worker::finish::Finished,
-};
+use crate::store::breakers::{Observed, Watched};
+use crate::store::jobs::{Completion, Ending};
+use crate::worker::finish::Finished;
 use model::{
     breaker::BreakerState,
     id::IntegrationId,

@@ -9,25 +9,17 @@
 //! A system that refuses a request (4xx) is alive: that counts as a success. A 429 counts as neither, because it makes the integration quiet, and
 //! neither does what never reached the system: released, cancelled, unchanged or lost jobs.
 
-use crate::{
-    error::QueueError,
-    mutex::lock,
-    store::breakers::{Change, Observed, Report, observe, watched},
-    wake,
-    worker::{
-        finish::{
-            Finished,
-            breaker_outcomes::{Seen, judge},
-        },
-        state::{Availability, WakeUps},
-    },
-};
+use crate::error::{QueueError, within};
+use crate::mutex::lock;
+use crate::store::breakers::{Change, Observed, Report, observe, watched};
+use crate::wake::wake_all;
+use crate::worker::finish::Finished;
+use crate::worker::finish::breaker_outcomes::{Seen, judge};
+use crate::worker::state::{Availability, WakeUps};
 use model::id::IntegrationId;
 use sqlx::PgPool;
-use std::{
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use tokio::time::{MissedTickBehavior, timeout};
 use tokio_util::sync::CancellationToken;
 
@@ -94,7 +86,7 @@ impl Breakers {
 
     async fn read_watched(&self) {
         let reports_before = lock(&self.seen).reports();
-        match in_time(watched(&self.pool)).await {
+        match within(REPORT_TIMEOUT, watched(&self.pool)).await {
             Ok(found) => lock(&self.seen).replace(found, reports_before),
             Err(error) => tracing::debug!(%error, "the watched breakers could not be read"),
         }
@@ -107,9 +99,9 @@ impl Breakers {
         let failures = i32::try_from(self.failures).unwrap_or(i32::MAX);
         let mut chunks = seen.chunks(MAX_REPORTED);
         while let Some(chunk) = chunks.next() {
-            let mut answer = in_time(observe(&self.pool, chunk, failures)).await;
+            let mut answer = within(REPORT_TIMEOUT, observe(&self.pool, chunk, failures)).await;
             if answer.as_ref().is_err_and(QueueError::lost_a_race) {
-                answer = in_time(observe(&self.pool, chunk, failures)).await;
+                answer = within(REPORT_TIMEOUT, observe(&self.pool, chunk, failures)).await;
             }
             match answer {
                 Ok(report) => {
@@ -134,11 +126,7 @@ impl Breakers {
         if report.lets_more_run {
             self.wake_ups.wake();
             // Other processes poll if this is lost.
-            let _ = timeout(REPORT_TIMEOUT, wake::all(&self.pool)).await;
+            let _ = timeout(REPORT_TIMEOUT, wake_all(&self.pool)).await;
         }
     }
-}
-
-async fn in_time<T>(asked: impl Future<Output = Result<T, QueueError>>) -> Result<T, QueueError> {
-    timeout(REPORT_TIMEOUT, asked).await.unwrap_or_else(|_| Err(QueueError::no_answer()))
 }

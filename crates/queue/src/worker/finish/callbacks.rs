@@ -2,14 +2,10 @@
 //!
 //! A panic of a handler counts as an error: the transaction is rolled back, and the arguments are kept for the next try.
 
-use crate::{
-    error::QueueError,
-    store::jobs::{Applied, Ending},
-    worker::{
-        finish::Finished,
-        handler::{AttemptHandler, EndedAs, EndedJob, Handlers},
-    },
-};
+use crate::error::Result;
+use crate::store::jobs::{Applied, Ending};
+use crate::worker::finish::Finished;
+use crate::worker::handler::{AttemptHandler, EndedAs, EndedJob, Handlers};
 use futures::FutureExt as _;
 use sqlx::PgConnection;
 use std::{panic::AssertUnwindSafe, sync::Arc};
@@ -20,7 +16,7 @@ pub(crate) async fn handlers(
     connection: &mut PgConnection,
     batch: &mut [Finished],
     applied: &[Applied],
-) -> Result<(), QueueError> {
+) -> Result<()> {
     let with = |wanted: Applied| {
         let is_wanted = |at: &usize| applied.get(*at) == Some(&wanted) && !batch[*at].skips_handler;
         (0..batch.len()).filter(is_wanted).collect::<Vec<_>>()
@@ -44,7 +40,7 @@ pub(crate) async fn unrecorded(
     handlers: &Handlers,
     connection: &mut PgConnection,
     finished: &mut Finished,
-) -> Result<(), QueueError> {
+) -> Result<()> {
     let handler = Arc::clone(handlers.of(&finished.job.job_type));
     let one = std::slice::from_mut(finished);
     ended_jobs(&*handler, connection, one, &[0], Some(EndedAs::Unrecorded)).await
@@ -71,7 +67,7 @@ async fn completed_jobs(
     connection: &mut PgConnection,
     batch: &mut [Finished],
     indices: Vec<usize>,
-) -> Result<(), QueueError> {
+) -> Result<()> {
     let (indices, done) =
         indices.into_iter().filter_map(|index| Some((index, batch[index].done.take()?))).unzip();
     let lent =
@@ -88,7 +84,7 @@ async fn ended_jobs(
     batch: &mut [Finished],
     indices: &[usize],
     fixed: Option<EndedAs>,
-) -> Result<(), QueueError> {
+) -> Result<()> {
     let ended: Vec<EndedJob> = indices
         .iter()
         .map(|index| {
@@ -153,10 +149,9 @@ fn ended_as(ending: &Ending) -> Option<EndedAs> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        store::jobs::AttemptEnd,
-        worker::{handler::Uncertain, sample_job::plain},
-    };
+    use crate::store::jobs::AttemptEnd;
+    use crate::worker::handler::Uncertain;
+    use crate::worker::sample_job::plain;
     use std::{any::Any, time::Duration};
 
     fn uncertain_end() -> Finished {

@@ -1,13 +1,9 @@
 //! The result of one job, on its way to the database.
 
-use crate::{
-    store::jobs::{AttemptEnd, ClaimedJob, Ending},
-    worker::{
-        finish::races::Races,
-        handler::{CompletedJob, Uncertain},
-        limit::AT_ONCE,
-    },
-};
+use crate::store::jobs::{AttemptEnd, ClaimedJob, Ending};
+use crate::worker::finish::races::Races;
+use crate::worker::handler::{CompletedJob, Uncertain};
+use crate::worker::limit::AT_ONCE;
 use model::id::AssignmentId;
 use std::time::Duration;
 

@@ -4,21 +4,15 @@
 //! of its own, so that nothing cancels it half-way. While the database is away results are kept and retried (`recorder`). `writer` decides about
 //! batches that cannot be stored as they are; results whose rows another transaction has locked wait separately (`locked_results`).
 
-use crate::worker::{
-    finish::{
-        Finished,
-        breakers::Breakers,
-        locked_results::record_locked,
-        recorder::{Locks, MAX_TRY_TIME},
-        writer::Writer,
-    },
-    state::{Results, RunningJobs, Watchdog},
-};
+use crate::worker::finish::Finished;
+use crate::worker::finish::breakers::Breakers;
+use crate::worker::finish::locked_results::record_locked;
+use crate::worker::finish::recorder::{Locks, MAX_TRY_TIME};
+use crate::worker::finish::writer::Writer;
+use crate::worker::state::{Results, RunningJobs, Watchdog};
 use std::{sync::Arc, time::Duration};
-use tokio::{
-    sync::{Semaphore, mpsc},
-    task::JoinHandle,
-};
+use tokio::sync::{Semaphore, mpsc};
+use tokio::task::JoinHandle;
 
 /// Most ends written in one statement.
 const MAX_BATCH: usize = 1_000;

@@ -2,21 +2,15 @@
 //!
 //! They are for people and decide nothing. So a killed process may lose its last second, and the finishing statement need not carry them.
 
-use crate::{
-    mutex::lock,
-    store::{
-        counts::latency::{NO_ANSWER, Spans, append},
-        jobs::{Ending, Response},
-    },
-    worker::finish::Finished,
-};
+use crate::mutex::lock;
+use crate::store::counts::latency::{NO_ANSWER, Spans, append};
+use crate::store::jobs::{Ending, Response};
+use crate::worker::finish::Finished;
 use model::id::IntegrationId;
 use sqlx::PgPool;
-use std::{
-    collections::HashMap,
-    sync::{Mutex, MutexGuard},
-    time::Duration,
-};
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::time::Duration;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 use tokio_util::sync::CancellationToken;
 
@@ -38,7 +32,7 @@ impl Latencies {
 
     /// Adds recorded ends, without released and cancelled jobs, whose duration means nothing.
     pub(crate) fn note<'a>(&self, recorded: impl Iterator<Item = &'a Finished>) {
-        let mut gathered = self.lock();
+        let mut gathered = lock(&self.gathered);
         for Finished { job, end, is_echo, .. } in recorded {
             if matches!(end.ending, Ending::Released { .. } | Ending::Cancelled { .. }) {
                 continue;
@@ -74,7 +68,7 @@ impl Latencies {
     }
 
     async fn write(&self) {
-        let gathered = self.take();
+        let gathered = std::mem::take(&mut *lock(&self.gathered));
         if gathered.is_empty() {
             return;
         }
@@ -82,24 +76,11 @@ impl Latencies {
         if !matches!(written, Ok(Ok(()))) {
             // The finisher logs that the database is away; here it does no harm.
             tracing::debug!(?written, "latencies are kept for the next second");
-            self.restore(gathered);
+            let mut kept = lock(&self.gathered);
+            for (integration_id, spans) in gathered {
+                kept.entry(integration_id).or_default().merge(&spans);
+            }
         }
-    }
-
-    fn take(&self) -> HashMap<IntegrationId, Spans> {
-        std::mem::take(&mut *self.lock())
-    }
-
-    fn restore(&self, kept: HashMap<IntegrationId, Spans>) {
-        let mut gathered = self.lock();
-        for (integration_id, spans) in kept {
-            gathered.entry(integration_id).or_default().merge(&spans);
-        }
-    }
-
-    /// Plain counts: a panic elsewhere does not spoil them.
-    fn lock(&self) -> MutexGuard<'_, HashMap<IntegrationId, Spans>> {
-        lock(&self.gathered)
     }
 }
 

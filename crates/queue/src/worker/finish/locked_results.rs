@@ -4,19 +4,13 @@
 //! the rest, in turn: most often they wait for the same transaction, and getting one lock shows that it has ended. Meanwhile the jobs' slots are
 //! free and their lease is kept. As with all unrecorded results, a process with more of them than workers claims less, and with twice as many nothing.
 
-use crate::worker::{
-    finish::{
-        Finished,
-        recorder::{Locks, MAX_TRY_TIME},
-        writer::Writer,
-    },
-    state::{Watchdog, WatchedLoop},
-};
+use crate::worker::finish::Finished;
+use crate::worker::finish::recorder::{Locks, MAX_TRY_TIME};
+use crate::worker::finish::writer::Writer;
+use crate::worker::state::{Watchdog, WatchedLoop};
 use std::{collections::VecDeque, time::Duration};
-use tokio::{
-    sync::mpsc,
-    time::{Instant, sleep},
-};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep};
 
 /// Most results recorded in one transaction.
 const MAX_BATCH: usize = 1_000;

@@ -1,22 +1,13 @@
 //! One transaction that records ends, repeated while the database is away.
 
-use crate::{
-    error::QueueError,
-    store::{
-        jobs::{Applied, AttemptEnd, BEGIN, finish, locked_elsewhere},
-        partitions,
-    },
-    worker::{
-        finish::{
-            Finished,
-            callback_time::{CallbackTime, Failed},
-            callbacks,
-            latencies::Latencies,
-        },
-        handler::Handlers,
-        state::{Availability, Meters, Reach, WakeUps, WatchedLoop},
-    },
-};
+use crate::error::{QueueError, Result};
+use crate::store::jobs::{Applied, AttemptEnd, BEGIN, finish, locked_elsewhere};
+use crate::store::partitions;
+use crate::worker::finish::callback_time::{CallbackTime, Failed};
+use crate::worker::finish::latencies::Latencies;
+use crate::worker::finish::{Finished, callbacks};
+use crate::worker::handler::Handlers;
+use crate::worker::state::{Availability, Meters, Reach, WakeUps, WatchedLoop};
 use sqlx::{AssertSqlSafe, PgPool};
 use std::{collections::HashSet, sync::Arc, time::Duration};
 use tokio::time::{Instant, error::Elapsed, timeout};
@@ -110,7 +101,7 @@ impl Recorder {
         locked: &mut Vec<Finished>,
         locks: Locks,
         callback_time: &CallbackTime,
-    ) -> Result<Vec<Applied>, QueueError> {
+    ) -> Result<Vec<Applied>> {
         let began_at = Instant::now();
         let mut transaction = self.pool.begin_with(AssertSqlSafe(self.begin(locks))).await?;
         let mut ends: Vec<AttemptEnd> = batch.iter().map(|finished| finished.end.clone()).collect();
@@ -190,7 +181,7 @@ impl Recorder {
         finished: &mut Finished,
         locks: Locks,
         callback_time: &CallbackTime,
-    ) -> Result<(), QueueError> {
+    ) -> Result<()> {
         let begin = match locks {
             // They are tried one after the other: even a short wait for each would add up.
             Locks::Skip => self.begin_with(Duration::ZERO),
@@ -204,7 +195,7 @@ impl Recorder {
     /// The result, unless the database is away: then none, after a pause.
     async fn unless_away<T>(
         &self,
-        answer: Result<Result<T, QueueError>, Elapsed>,
+        answer: Result<Result<T>, Elapsed>,
         callback_time: &CallbackTime,
         pause: &mut Duration,
     ) -> Option<Result<T, Failed>> {

@@ -13,22 +13,16 @@
 //! - **Unique violation** (23505): it may have been a race, which a retry decides. It is tried `MAX_COLLISIONS` times, some two seconds.
 //! - **Any other refusal**: no retry helps. A simpler end is tried at once, so that the job is not stuck.
 
-use crate::{
-    error::QueueError,
-    store::jobs::Ending,
-    worker::{
-        finish::{
-            Finished,
-            callback_time::Failed,
-            finished::Detail,
-            races::{MAX_IDLE_TRIES, Races},
-            recorder::{Locks, Recorder},
-        },
-        judge::{Schedules, ending_of_failure, failure},
-        limit::AT_ONCE,
-        state::{ClaimBatches, Results, WatchedLoop},
-    },
-};
+use crate::error::QueueError;
+use crate::store::jobs::Ending;
+use crate::worker::finish::Finished;
+use crate::worker::finish::callback_time::Failed;
+use crate::worker::finish::finished::Detail;
+use crate::worker::finish::races::{MAX_IDLE_TRIES, Races};
+use crate::worker::finish::recorder::{Locks, Recorder};
+use crate::worker::judge::{Schedules, ending_of_failure, failure};
+use crate::worker::limit::AT_ONCE;
+use crate::worker::state::{ClaimBatches, Results, WatchedLoop};
 use model::rules::{halving::Halving, verdict::ErrorKind};
 use std::sync::Arc;
 

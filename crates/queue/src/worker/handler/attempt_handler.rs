@@ -4,10 +4,8 @@
 //! transaction. Headgate's deliveries implement it. For other kinds of jobs write a [`JobHandler`](crate::JobHandler), which has a typed payload and
 //! `?`; [`Handlers::handle`](crate::worker::Handlers::handle) adapts it.
 
-use crate::{
-    store::jobs::{Completion, Failure, Response},
-    worker::handler::{LeasedJob, Uncertain},
-};
+use crate::store::jobs::{Completion, Failure, Response};
+use crate::worker::handler::{LeasedJob, Uncertain};
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use model::id::{AppId, IntegrationId, JobId};

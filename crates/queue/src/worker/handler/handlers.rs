@@ -44,8 +44,7 @@ impl Handlers {
     }
 
     /// The job types with a handler, sorted; none: all types are handled.
-    #[must_use]
-    pub fn job_types(&self) -> Option<Vec<String>> {
+    pub(crate) fn job_types(&self) -> Option<Vec<String>> {
         let mut job_types: Vec<String> = self.by_job_type.keys().cloned().collect();
         job_types.sort();
         Some(job_types).filter(|_| !self.does_all)
@@ -59,8 +58,7 @@ impl Handlers {
     }
 
     /// The handler of a job type.
-    #[must_use]
-    pub fn of(&self, job_type: &str) -> &Arc<dyn AttemptHandler> {
+    pub(crate) fn of(&self, job_type: &str) -> &Arc<dyn AttemptHandler> {
         self.by_job_type.get(job_type).unwrap_or(&self.default)
     }
 }

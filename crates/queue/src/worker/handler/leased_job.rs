@@ -1,28 +1,20 @@
 //! The job of a running attempt.
 
-use crate::{
-    mutex::lock,
-    store::jobs::ClaimedJob,
-    worker::{
-        handler::{LeaseLost, Peers, Progress, SendPermit, Uncertain, progress::ReportTo},
-        limit::{Slot, Slots},
-    },
-};
+use crate::mutex::lock;
+use crate::store::jobs::ClaimedJob;
+use crate::worker::handler::progress::ReportTo;
+use crate::worker::handler::{LeaseLost, Peers, Progress, SendPermit, Uncertain};
+use crate::worker::limit::{Slot, Slots};
 use chrono::{DateTime, Utc};
-use model::{
-    id::{AppId, AssignmentId, BatchId, IntegrationId, JobId},
-    trace::TraceContext,
-};
+use model::id::{AppId, AssignmentId, BatchId, IntegrationId, JobId};
+use model::trace::TraceContext;
 use rand::Rng as _;
 use serde_json::Value;
 use sqlx::PgPool;
-use std::{
-    sync::{
-        Arc, Mutex, MutexGuard, OnceLock,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
-};
+use std::any::Any;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
 use tokio::time::Instant;
 
 /// A claimed job under its lease: the handle that a handler gets.
@@ -84,8 +76,7 @@ struct StoppedClock {
 
 impl LeasedJob {
     /// Makes the handle of a claimed job.
-    #[must_use]
-    pub fn new(job: ClaimedJob, timeout: Duration, slots: Slots, peers: Arc<Peers>) -> Self {
+    pub(crate) fn new(job: ClaimedJob, timeout: Duration, slots: Slots, peers: Arc<Peers>) -> Self {
         Self {
             id: job.id,
             app_id: job.app_id,
@@ -117,9 +108,14 @@ impl LeasedJob {
         }
     }
 
+    /// For tests: alone, and without limits.
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) fn unlimited(job: ClaimedJob, timeout: Duration) -> Self {
+        Self::new(job, timeout, Slots::default(), Arc::default())
+    }
+
     /// Writes the reports of [`progress`](Self::progress) to this database. Must be called inside a tokio runtime, whose tasks write them.
-    #[must_use]
-    pub fn reporting_to(mut self, pool: PgPool) -> Self {
+    pub(crate) fn reporting_to(mut self, pool: PgPool) -> Self {
         self.report_to = Some(ReportTo::new(pool));
         self
     }
@@ -157,10 +153,11 @@ impl LeasedJob {
             .unwrap_or(DateTime::<Utc>::MAX_UTC)
     }
 
-    /// The jobs of the same lane that came with the same claim.
-    #[must_use]
-    pub fn peers(&self) -> &Peers {
-        &self.peers
+    /// A value that the jobs of the same lane that came with the same claim share. The first caller makes it, and is told how many there are,
+    /// including this one; some of them may never run, if the lease ends before. None when another handler made a value of another type. It lives as
+    /// long as any of the jobs, or any other clone of the `Arc`.
+    pub fn share_with_peers<T: Any + Send + Sync>(&self, make: impl FnOnce(usize) -> T) -> Option<Arc<T>> {
+        self.peers.share(make)
     }
 
     /// If it fails, its wait gets the same jitter as its peers', so that they are due together: jobs of one request share one request again, instead
@@ -220,19 +217,19 @@ impl LeasedJob {
         struct Stopped<'a>(&'a LeasedJob);
         impl Drop for Stopped<'_> {
             fn drop(&mut self) {
-                let mut clock = self.0.clock();
+                let mut clock = lock(&self.0.stopped_clock);
                 let waited = clock.since.take().map_or(Duration::ZERO, |since| since.elapsed());
                 clock.before += waited;
             }
         }
-        self.clock().since = Some(Instant::now());
+        lock(&self.stopped_clock).since = Some(Instant::now());
         let _stopped = Stopped(self);
         waiting.await
     }
 
     /// The time off the clock, up to now.
     pub(crate) fn time_off(&self) -> Duration {
-        let clock = self.clock();
+        let clock = lock(&self.stopped_clock);
         clock.before + clock.since.map_or(Duration::ZERO, |since| since.elapsed())
     }
 
@@ -247,9 +244,5 @@ impl LeasedJob {
             progress.end();
         }
         self.permit.end()
-    }
-
-    fn clock(&self) -> MutexGuard<'_, StoppedClock> {
-        lock(&self.stopped_clock)
     }
 }

@@ -1,14 +1,12 @@
 //! The jobs of one lane that came with one claim: lets a handler do several of them with one request.
 
 use rand::Rng as _;
-use std::{
-    any::Any,
-    sync::{Arc, OnceLock},
-};
+use std::any::Any;
+use std::sync::{Arc, OnceLock};
 
 /// The jobs of one lane that came with one claim, and a value their handler lets them share.
 #[derive(Default)]
-pub struct Peers {
+pub(crate) struct Peers {
     count: usize,
     jitter: f64,
     shared: OnceLock<Arc<dyn Any + Send + Sync>>,
@@ -19,27 +17,14 @@ impl Peers {
         Self { count, jitter: rand::rng().random(), shared: OnceLock::new() }
     }
 
-    /// How many there are, including this one. Some of them may never run, if the lease ends before.
-    #[must_use]
-    pub fn count(&self) -> usize {
-        self.count
-    }
-
     pub(crate) fn jitter(&self) -> f64 {
         self.jitter
     }
 
-    /// The shared value, made by the first caller; none when another handler made a value of another type. It lives as long as any of the jobs, or any
-    /// other clone of the `Arc`.
-    pub fn share<T: Any + Send + Sync>(&self, make: impl FnOnce(usize) -> T) -> Option<Arc<T>> {
+    /// As [`LeasedJob::share_with_peers`](crate::LeasedJob::share_with_peers).
+    pub(super) fn share<T: Any + Send + Sync>(&self, make: impl FnOnce(usize) -> T) -> Option<Arc<T>> {
         let shared = self.shared.get_or_init(|| Arc::new(make(self.count)));
         Arc::clone(shared).downcast().ok()
-    }
-}
-
-impl std::fmt::Debug for Peers {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Peers").field("count", &self.count).finish_non_exhaustive()
     }
 }
 

@@ -1,15 +1,11 @@
 //! Progress reports of a handler, for people: made as often as it likes, written once a second.
 
 use crate::{mutex::lock, store::jobs::note_progress};
-use model::{
-    id::{AssignmentId, JobId},
-    text::sanitise,
-};
+use model::id::{AssignmentId, JobId};
+use model::text::sanitise;
 use sqlx::PgPool;
-use std::{
-    sync::{Arc, Mutex, MutexGuard},
-    time::Duration,
-};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
@@ -93,7 +89,7 @@ impl Progress {
 
     fn note(&self, report: Report) -> Result<(), LeaseLost> {
         let inner = &self.0;
-        let mut state = inner.lock();
+        let mut state = lock(&inner.state);
         if state.is_lost || inner.ended.is_cancelled() {
             return Err(LeaseLost);
         }
@@ -108,13 +104,9 @@ impl Progress {
 }
 
 impl Inner {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        lock(&self.state)
-    }
-
     /// The newest report; none: the writer ends, and the next report starts another.
     fn take(&self) -> Option<Report> {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         let newest = state.newest.take().filter(|_| !self.ended.is_cancelled());
         state.is_writing = newest.is_some();
         newest
@@ -130,7 +122,7 @@ async fn write(inner: Arc<Inner>) {
             note_progress(pool, (inner.job_id, inner.assignment_id), (report.done, total), &report.note);
         match tokio::time::timeout(WRITE_TIMEOUT, noted).await {
             Ok(Ok(true)) | Err(_) => {}
-            Ok(Ok(false)) => inner.lock().is_lost = true,
+            Ok(Ok(false)) => lock(&inner.state).is_lost = true,
             Ok(Err(error)) => {
                 tracing::debug!(job.id = %inner.job_id, %error, "the progress of job {} could not be noted", inner.job_id);
             }
@@ -150,14 +142,14 @@ mod tests {
     fn the_newest_report_is_taken_once_and_none_after_the_end() {
         let progress = Progress::new(JobId::generate(), AssignmentId(uuid::Uuid::nil()), None);
         let inner = &progress.0;
-        inner.lock().newest = Some(Report::new(1, 2, "first"));
-        inner.lock().newest = Some(Report::new(2, 2, "se\0cond"));
+        lock(&inner.state).newest = Some(Report::new(1, 2, "first"));
+        lock(&inner.state).newest = Some(Report::new(2, 2, "se\0cond"));
         assert_eq!(inner.take(), Some(Report { done: 2, total: 2, note: "se\u{fffd}cond".into() }));
-        assert!(inner.lock().is_writing);
+        assert!(lock(&inner.state).is_writing);
         assert_eq!(inner.take(), None);
-        assert!(!inner.lock().is_writing, "the next report starts a writer");
+        assert!(!lock(&inner.state).is_writing, "the next report starts a writer");
         assert_eq!(progress.report(1, 2, ""), Ok(()));
-        inner.lock().newest = Some(Report::new(2, 2, ""));
+        lock(&inner.state).newest = Some(Report::new(2, 2, ""));
         progress.end();
         assert_eq!((inner.take(), progress.report(2, 2, "")), (None, Err(LeaseLost)));
     }

@@ -1,17 +1,13 @@
 //! The permission to send for a job, and the note of what may have arrived.
 
-use crate::{
-    mutex::lock,
-    worker::limit::{Slot, Slots},
-};
+use crate::mutex::lock;
+use crate::worker::limit::{Slot, Slots};
 use model::id::IntegrationId;
-use std::{
-    any::Any,
-    sync::{Arc, Mutex, MutexGuard},
-};
+use std::any::Any;
+use std::sync::{Arc, Mutex};
 
 /// A handler's own note of what may have arrived, which only the handler can read.
-pub type Uncertain = Box<dyn Any + Send + Sync>;
+pub(crate) type Uncertain = Box<dyn Any + Send + Sync>;
 
 /// The permission to send for a job, for a task that sends for several jobs and outlives their handlers.
 #[derive(Clone)]
@@ -46,13 +42,13 @@ impl SendPermit {
     pub fn mark_uncertain(&self, uncertain: Uncertain) -> bool {
         // An attempt whose lease is lost is about to be stopped.
         let may_send = !self.slots.is_lease_lost() && self.set(uncertain);
-        self.state().is_carried |= may_send;
+        lock(&self.uncertain).is_carried |= may_send;
         may_send
     }
 
     /// Notes the value, unless the attempt has ended: false.
     pub(super) fn set(&self, uncertain: Uncertain) -> bool {
-        let mut state = self.state();
+        let mut state = lock(&self.uncertain);
         if !state.has_ended {
             state.value = Some(uncertain);
         }
@@ -61,24 +57,20 @@ impl SendPermit {
 
     /// As [`LeasedJob::clear_uncertain`](crate::worker::LeasedJob::clear_uncertain).
     pub fn clear_uncertain(&self) {
-        drop(self.state().value.take());
+        drop(lock(&self.uncertain).value.take());
     }
 
     /// Takes the permission back. False if a task is already sending for the job and others: then the handler must be awaited.
     pub(super) fn withdraw(&self) -> bool {
-        let mut state = self.state();
+        let mut state = lock(&self.uncertain);
         state.has_ended |= !state.is_carried;
         state.has_ended
     }
 
     /// Ends the permission, and returns what may have arrived.
     pub(super) fn end(&self) -> Option<Uncertain> {
-        let mut state = self.state();
+        let mut state = lock(&self.uncertain);
         state.has_ended = true;
         state.value.take()
-    }
-
-    fn state(&self) -> MutexGuard<'_, UncertainState> {
-        lock(&self.uncertain)
     }
 }

@@ -1,9 +1,7 @@
 //! The handler for job types this process does not know.
 
-use crate::{
-    mutex::lock,
-    worker::handler::{AttemptHandler, LeasedJob, Outcome},
-};
+use crate::mutex::lock;
+use crate::worker::handler::{AttemptHandler, LeasedJob, Outcome};
 use async_trait::async_trait;
 use std::{collections::HashSet, sync::Mutex, time::Duration};
 use tokio::time::Instant;

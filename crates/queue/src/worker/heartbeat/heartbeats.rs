@@ -2,22 +2,16 @@
 //!
 //! With each heartbeat it reads the cancel requests of its jobs: their notifications come at once (`listen`), but may be lost.
 
-use crate::{
-    error::QueueError,
-    pool::prepare,
-    store::{
-        jobs::assignments_to_stop,
-        worker_lease::{self, Registration},
-        workers::name_clash,
-    },
-    worker::{
-        handler::Handlers,
-        heartbeat::clock_skew,
-        lease::{Claiming, Lease, Moment, ProcessLease},
-        run::Attempts,
-        state::{ClaimBatches, Meters, RunningJobs},
-    },
-};
+use crate::error::Result;
+use crate::pool::connect_alone;
+use crate::store::jobs::assignments_to_stop;
+use crate::store::worker_lease::{self, Registration};
+use crate::store::workers::name_clash;
+use crate::worker::handler::Handlers;
+use crate::worker::heartbeat::clock_skew;
+use crate::worker::lease::{Lease, Moment, ProcessLease};
+use crate::worker::run::Attempts;
+use crate::worker::state::{ClaimBatches, Meters, RunningJobs};
 use chrono::Utc;
 use sqlx::{Connection as _, PgConnection, PgPool};
 use std::{sync::Arc, time::Duration};
@@ -110,7 +104,7 @@ impl Heartbeats {
     }
 
     /// Executes one statement; false when the lease is lost. The first heartbeat of a lease registers it.
-    async fn beat(&self, connection: &mut Option<PgConnection>) -> Result<bool, QueueError> {
+    async fn beat(&self, connection: &mut Option<PgConnection>) -> Result<bool> {
         let mut open = match connection.take() {
             Some(open) => open,
             None => self.connect().await?,
@@ -132,21 +126,14 @@ impl Heartbeats {
         self.interval * MAX_MISSED
     }
 
-    async fn connect(&self) -> Result<PgConnection, QueueError> {
-        let options = self.pool.connect_options();
-        let mut connection = PgConnection::connect_with(&options).await?;
-        prepare(&mut connection, Some(Duration::from_secs(5))).await?;
+    async fn connect(&self) -> Result<PgConnection> {
+        let mut connection = connect_alone(&self.pool, Some(Duration::from_secs(5))).await?;
         // A heartbeat that a crash of the database forgets does no harm: the next one follows.
         sqlx::raw_sql("set synchronous_commit = off").execute(&mut connection).await?;
         Ok(connection)
     }
 
-    async fn register(
-        &self,
-        connection: &mut PgConnection,
-        lease: &Lease,
-        lease_ms: f64,
-    ) -> Result<(), QueueError> {
+    async fn register(&self, connection: &mut PgConnection, lease: &Lease, lease_ms: f64) -> Result<()> {
         let job_types = self.handlers.job_types();
         let asked_at = Moment::now();
         let process = Registration {
@@ -157,7 +144,7 @@ impl Heartbeats {
             job_types: job_types.as_deref(),
         };
         worker_lease::register(connection, process).await?;
-        self.lease.note_claiming(Claiming::Allowed);
+        self.lease.set_draining(false);
         lease.grant(asked_at, self.reliance());
         self.lease.set_registered();
         tracing::info!(worker.id = %lease.worker_id, "worker {} is registered", lease.worker_id);
@@ -189,12 +176,7 @@ impl Heartbeats {
         }
     }
 
-    async fn renew(
-        &self,
-        connection: &mut PgConnection,
-        lease: &Lease,
-        lease_ms: f64,
-    ) -> Result<bool, QueueError> {
+    async fn renew(&self, connection: &mut PgConnection, lease: &Lease, lease_ms: f64) -> Result<bool> {
         let done = self.batches.done();
         let (asked_at, host_at) = (Moment::now(), Utc::now());
         let busy = self.running.count();
@@ -202,7 +184,7 @@ impl Heartbeats {
         self.batches.forget(&done);
         if let Some(row) = &renewed {
             lease.grant(asked_at, self.reliance());
-            self.lease.note_claiming(if row.is_draining { Claiming::Drained } else { Claiming::Allowed });
+            self.lease.set_draining(row.is_draining);
             clock_skew::note(&self.meters, host_at, row.now);
         }
         Ok(renewed.is_some())
@@ -249,7 +231,7 @@ impl Heartbeats {
         }
     }
 
-    async fn sign_off(&self, mut connection: PgConnection) -> Result<(), QueueError> {
+    async fn sign_off(&self, mut connection: PgConnection) -> Result<()> {
         let worker_id = self.lease.current().worker_id;
         worker_lease::sign_off(&mut connection, worker_id, &self.batches.done()).await?;
         // The worker is signed off, however the connection ends.

@@ -1,14 +1,10 @@
 //! What follows a failed attempt.
 
-use crate::{
-    store::jobs::{Ending, Failure},
-    worker::judge::Waits,
-};
-use model::{
-    attempt::AttemptOutcome,
-    rules::verdict::{ErrorKind, Verdict},
-    text::grouped,
-};
+use crate::store::jobs::{Ending, Failure};
+use crate::worker::judge::Waits;
+use model::attempt::AttemptOutcome;
+use model::rules::verdict::{ErrorKind, Verdict};
+use model::text::grouped;
 use std::time::Duration;
 
 /// A failure found by the engine itself.

@@ -3,18 +3,14 @@
 //! They are read when a failed attempt is to be retried, and cached for two seconds: so completed jobs cost nothing, and a failing system does not
 //! cause one query per failure.
 
-use crate::{error::QueueError, mutex::lock, store::lanes, worker::state::Availability};
-use model::{
-    id::IntegrationId,
-    rules::backoff::{Backoff, RetrySchedule},
-};
+use crate::{error::within, mutex::lock, store::lanes, worker::state::Availability};
+use model::id::IntegrationId;
+use model::rules::backoff::{Backoff, RetrySchedule};
 use sqlx::PgPool;
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard},
-    time::Duration,
-};
-use tokio::time::{Instant, timeout};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::time::Instant;
 
 /// A changed schedule takes effect after this at the latest.
 const FRESH_FOR: Duration = Duration::from_secs(2);
@@ -63,8 +59,7 @@ impl Schedules {
     /// The integration's current waits, at most two seconds old; the cached ones while the database does not answer.
     pub(crate) async fn waits(&self, id: IntegrationId) -> Waits {
         if !self.is_fresh(id) && !self.availability.is_away() {
-            let asked = timeout(QUERY_TIMEOUT, lanes::retry_schedule(&self.pool, id)).await;
-            match asked.unwrap_or_else(|_| Err(QueueError::no_answer())) {
+            match within(QUERY_TIMEOUT, lanes::retry_schedule(&self.pool, id)).await {
                 // A schedule of a later version that this one cannot parse counts as none.
                 Ok(own) => self.learn(id, own.and_then(|text| text.parse().ok())),
                 Err(error) => {
@@ -75,20 +70,16 @@ impl Schedules {
         self.cached_waits(id)
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<IntegrationId, Cached>> {
-        lock(&self.cached)
-    }
-
     fn is_fresh(&self, id: IntegrationId) -> bool {
-        self.lock().get(&id).is_some_and(|cached| cached.asked_at.elapsed() < FRESH_FOR)
+        lock(&self.cached).get(&id).is_some_and(|cached| cached.asked_at.elapsed() < FRESH_FOR)
     }
 
     fn own(&self, id: IntegrationId) -> Option<RetrySchedule> {
-        self.lock().get(&id)?.own.clone()
+        lock(&self.cached).get(&id)?.own.clone()
     }
 
     fn learn(&self, id: IntegrationId, own: Option<RetrySchedule>) {
-        let mut cached = self.lock();
+        let mut cached = lock(&self.cached);
         if cached.len() >= MAX_CACHED {
             cached.retain(|_, cached| cached.asked_at.elapsed() < FRESH_FOR);
         }

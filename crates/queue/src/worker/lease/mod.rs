@@ -3,5 +3,5 @@
 mod process_lease;
 mod validity;
 
-pub(crate) use process_lease::{Claiming, ProcessLease};
+pub(crate) use process_lease::ProcessLease;
 pub(crate) use validity::{Lease, Moment};

@@ -2,19 +2,9 @@
 
 use super::Lease;
 use crate::mutex::lock;
-use std::sync::{
-    Arc, Mutex,
-    atomic::{AtomicBool, AtomicU64, Ordering},
-};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use tokio::sync::{Notify, watch};
-
-/// What an operator asked of this process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Claiming {
-    Allowed,
-    /// Nothing more is to be claimed.
-    Drained,
-}
 
 pub(crate) struct ProcessLease {
     current: Mutex<Arc<Lease>>,
@@ -72,8 +62,9 @@ impl ProcessLease {
         self.is_draining.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn note_claiming(&self, claiming: Claiming) {
-        self.is_draining.store(claiming == Claiming::Drained, Ordering::Relaxed);
+    /// Whether an operator asked that nothing more is claimed.
+    pub(crate) fn set_draining(&self, is_draining: bool) {
+        self.is_draining.store(is_draining, Ordering::Relaxed);
     }
 
     /// Asks the heartbeat for the cancel requests of running jobs.

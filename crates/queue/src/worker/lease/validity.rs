@@ -8,13 +8,9 @@
 //! This is checked before a request, not during one: a process that is suspended between the check and the request still sends it.
 
 use model::id::WorkerId;
-use std::{
-    sync::{
-        LazyLock,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::{Duration, Instant},
-};
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 

@@ -5,28 +5,20 @@
 //! bunches with those behind it. If this is the only process, it waits until the window has room ([`RecentSends`]); if there are several, a slot that
 //! would be used too late is dropped and another is reserved. Unused slots are lost; under-use is safe.
 
-use crate::{
-    error::QueueError,
-    mutex::lock,
-    store::lanes,
-    worker::limit::{
-        AT_ONCE, Slot,
-        database_clock::DatabaseClock,
-        recent_sends::{Limit, RecentSends},
-    },
-};
+use crate::error::{QueueError, within};
+use crate::mutex::lock;
+use crate::store::lanes;
+use crate::worker::limit::database_clock::DatabaseClock;
+use crate::worker::limit::recent_sends::{Limit, RecentSends};
+use crate::worker::limit::{AT_ONCE, Slot};
 use chrono::{DateTime, Utc};
 use model::{id::IntegrationId, rate_limit::RateLimit};
 use sqlx::PgPool;
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard},
-    time::Duration,
-};
-use tokio::{
-    sync::oneshot,
-    time::{Instant, timeout},
-};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::sync::oneshot;
+use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
 /// A job whose slot would be further ahead is released instead, which frees a worker for another one.
@@ -113,9 +105,7 @@ impl Limiter {
             lanes::set_quiet(&mut transaction, integration_id, quiet).await?;
             transaction.commit().await.map_err(QueueError::from)
         };
-        let written =
-            timeout(QUIET_WRITE_TIMEOUT, write).await.unwrap_or_else(|_| Err(QueueError::no_answer()));
-        if let Err(error) = written {
+        if let Err(error) = within(QUIET_WRITE_TIMEOUT, write).await {
             tracing::warn!(integration.id = %integration_id, %error, "integration {integration_id} is quiet in this process only");
         }
     }
@@ -123,13 +113,9 @@ impl Limiter {
     /// Sends nothing to this integration for this long, not even a job whose slot is already reserved.
     fn set_quiet(&self, integration_id: IntegrationId, quiet: Duration) {
         let until = Instant::now() + quiet;
-        let mut lanes = self.lock();
+        let mut lanes = lock(&self.lanes);
         let lane = lanes.entry(integration_id).or_default();
         lane.quiet_until = lane.quiet_until.max(Some(until));
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<IntegrationId, Lane>> {
-        lock(&self.lanes)
     }
 
     /// The best known proof of the database's time, including the new one.
@@ -141,7 +127,7 @@ impl Limiter {
     }
 
     fn is_quiet(&self, integration_id: IntegrationId) -> bool {
-        self.lock()
+        lock(&self.lanes)
             .get(&integration_id)
             .and_then(|lane| lane.quiet_until)
             .is_some_and(|until| until > Instant::now())
@@ -208,7 +194,7 @@ impl Limiter {
     /// Queues for the lane's next reservation; the first in the queue starts it.
     fn queue(self: &Arc<Self>, integration_id: IntegrationId) -> oneshot::Receiver<Grant> {
         let (sender, receiver) = oneshot::channel();
-        let mut lanes = self.lock();
+        let mut lanes = lock(&self.lanes);
         let lane = lanes.entry(integration_id).or_default();
         lane.waiting.push(sender);
         if !lane.is_served {
@@ -222,7 +208,7 @@ impl Limiter {
     async fn serve(self: Arc<Self>, integration_id: IntegrationId) {
         loop {
             let waiting = {
-                let mut lanes = self.lock();
+                let mut lanes = lock(&self.lanes);
                 let Some(lane) = lanes.get_mut(&integration_id) else { return };
                 lane.waiting.retain(|waiting| !waiting.is_closed());
                 if lane.waiting.is_empty() {

@@ -3,9 +3,7 @@
 mod database_clock;
 mod limiter;
 mod recent_sends;
-mod slot;
-mod slots;
+pub(super) mod slots;
 
 pub(crate) use limiter::Limiter;
-pub use slot::{AT_ONCE, Slot};
-pub use slots::Slots;
+pub(crate) use slots::{AT_ONCE, Slot, Slots};

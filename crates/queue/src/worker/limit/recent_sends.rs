@@ -4,11 +4,9 @@
 //! late for: it knows every request that was sent, and waits until the window has room.
 
 use crate::mutex::lock;
-use std::{
-    collections::{HashMap, VecDeque},
-    sync::Mutex,
-    time::Duration,
-};
+use std::collections::{HashMap, VecDeque};
+use std::sync::Mutex;
+use std::time::Duration;
 use tokio::time::Instant;
 
 /// Larger limits are not checked here: their slots are closer together than any clock is exact.

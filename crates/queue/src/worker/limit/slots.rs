@@ -1,41 +1,35 @@
 //! The source of a job's send times, and how long it has waited for them.
 
-use crate::worker::{
-    lease::Lease,
-    limit::{AT_ONCE, Limiter, Slot},
-};
+use crate::worker::{lease::Lease, limit::Limiter};
+use chrono::{DateTime, Utc};
 use model::id::IntegrationId;
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
-};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 use tokio::time::Instant;
 
-/// The source of a job's send times.
+/// For a job that is released until now: the releasing statement raises times in the past to now.
+pub const AT_ONCE: DateTime<Utc> = DateTime::UNIX_EPOCH;
+
+/// Whether a request may be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Slot {
+    /// It may be sent now.
+    Go,
+    /// Not soon: return [`crate::worker::Outcome::Released`] with this time.
+    Later(DateTime<Utc>),
+}
+
+/// The source of a job's send times; the default has no limits, so that every moment is a slot.
 #[derive(Clone, Default)]
-pub struct Slots {
+pub(crate) struct Slots {
     /// With the lease that must be valid when sending.
     limiter: Option<(Arc<Limiter>, Arc<Lease>)>,
     is_limited: bool,
     waited_us: Arc<AtomicU64>,
 }
 
-impl std::fmt::Debug for Slots {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Slots").field("is_limited", &self.is_limited).finish_non_exhaustive()
-    }
-}
-
 impl Slots {
-    /// Without limits: every moment is a slot.
-    #[must_use]
-    pub fn unlimited() -> Self {
-        Self::default()
-    }
-
     pub(crate) fn of(limiter: Arc<Limiter>, is_limited: bool, lease: Arc<Lease>) -> Self {
         Self { limiter: Some((limiter, lease)), is_limited, waited_us: Arc::default() }
     }
@@ -81,7 +75,7 @@ impl Slots {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::worker::{LeasedJob, Peers, lease::Moment, sample_job::plain};
+    use crate::worker::{LeasedJob, lease::Moment, sample_job::plain};
     use futures::poll;
     use sqlx::PgPool;
     use std::{pin::pin, task::Poll};
@@ -91,7 +85,7 @@ mod tests {
         // Without a rate limit it does not query.
         let limiter = Arc::new(Limiter::new(PgPool::connect_lazy("postgres://nobody.invalid").unwrap()));
         let slots = Slots::of(Arc::clone(&limiter), false, Arc::clone(lease));
-        (LeasedJob::new(plain(), Duration::from_secs(1), slots, Arc::new(Peers::new(1))), limiter)
+        (LeasedJob::new(plain(), Duration::from_secs(1), slots, Arc::default()), limiter)
     }
 
     #[tokio::test]

@@ -1,21 +1,13 @@
 //! A running attempt, and how it can be ended: once, by whoever takes its ticket first.
 
-use crate::{
-    mutex::lock,
-    store::jobs::ClaimedJob,
-    worker::{
-        handler::{LeasedJob, Uncertain},
-        lease::Lease,
-        limit::Slots,
-    },
-};
-use std::{
-    sync::{
-        Arc, Mutex, MutexGuard,
-        atomic::{AtomicBool, AtomicU8, Ordering},
-    },
-    time::Duration,
-};
+use crate::mutex::lock;
+use crate::store::jobs::ClaimedJob;
+use crate::worker::handler::{LeasedJob, Uncertain};
+use crate::worker::lease::Lease;
+use crate::worker::limit::Slots;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use tokio::{sync::Notify, time::Instant};
 
 /// Added to the job's time-out, so that the handler's own time-outs, which can say more, come first.
@@ -74,7 +66,7 @@ impl Attempt {
 
     /// Whether its end was recorded, or is about to be, although its handler has not returned.
     pub(super) fn has_ended(&self) -> bool {
-        self.ticket().is_none()
+        lock(&self.ticket).is_none()
     }
 
     /// Counts a check that found it overdue; returns how many there were.
@@ -82,13 +74,9 @@ impl Attempt {
         self.overdue_checks.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    fn ticket(&self) -> MutexGuard<'_, Option<ClaimedJob>> {
-        lock(&self.ticket)
-    }
-
     /// Ends the attempt. Returns the job and what may have arrived; none if it was ended before, and the caller is too late.
     pub(crate) fn end(&self) -> Option<(ClaimedJob, Option<Uncertain>)> {
-        let ticket = self.ticket().take()?;
+        let ticket = lock(&self.ticket).take()?;
         Some((ticket, self.job.end()))
     }
 }

@@ -1,17 +1,14 @@
 //! One attempt, from top to bottom: expired? → run (until its time-out or a cancel request, panics caught) → judge → hand to the finisher.
 
-use crate::{
-    store::jobs::{AttemptEnd, ClaimedJob, Completion, Ending, Failure},
-    worker::{
-        finish::{Finished, Finisher},
-        handler::{CompletedJob, Handlers, LeasedJob, Outcome, Peers},
-        judge::{Schedules, ending_of_failure, failure, wait_after},
-        lease::Lease,
-        limit::{AT_ONCE, Limiter, Slots},
-        run::{Attempt, Attempts},
-        state::{ClaimBatches, RunningJobs},
-    },
-};
+use crate::error::panic_message;
+use crate::store::jobs::{AttemptEnd, ClaimedJob, Completion, Ending, Failure};
+use crate::worker::finish::{Finished, Finisher};
+use crate::worker::handler::{CompletedJob, Handlers, LeasedJob, Outcome, Peers};
+use crate::worker::judge::{Schedules, ending_of_failure, failure, wait_after};
+use crate::worker::lease::Lease;
+use crate::worker::limit::{AT_ONCE, Limiter, Slots};
+use crate::worker::run::{Attempt, Attempts};
+use crate::worker::state::{ClaimBatches, RunningJobs};
 use futures::FutureExt as _;
 use model::rules::verdict::{ErrorKind, Verdict};
 use sqlx::PgPool;
@@ -175,12 +172,7 @@ fn failed(kind: ErrorKind, message: String) -> Outcome {
 }
 
 fn panicked(panic: &(dyn Any + Send)) -> String {
-    let message = panic
-        .downcast_ref::<&str>()
-        .copied()
-        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("no message");
-    format!("The handler panicked: {message}")
+    format!("The handler panicked: {}", panic_message(panic))
 }
 
 fn completed(
@@ -213,11 +205,9 @@ mod tests {
     use super::*;
     use crate::worker::{handler::AttemptHandler, lease::Moment, run::idle_runner, sample_job::plain};
     use futures::poll;
-    use std::{
-        pin::pin,
-        sync::atomic::{AtomicUsize, Ordering},
-        task::Poll,
-    };
+    use std::pin::pin;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::Poll;
 
     #[derive(Default)]
     struct Counting(AtomicUsize);
@@ -235,9 +225,8 @@ mod tests {
         let handler = Arc::new(Counting::default());
         let runner = idle_runner(Handlers::new(Arc::clone(&handler) as Arc<dyn AttemptHandler>));
         let lease = Arc::new(Lease::new());
-        let leased =
-            LeasedJob::new(plain(), Duration::from_secs(3_600), Slots::unlimited(), Arc::new(Peers::new(1)));
-        (handler, runner, Attempt::new(leased, plain(), Slots::unlimited(), lease))
+        let leased = LeasedJob::unlimited(plain(), Duration::from_secs(3_600));
+        (handler, runner, Attempt::new(leased, plain(), Slots::default(), lease))
     }
 
     #[tokio::test]

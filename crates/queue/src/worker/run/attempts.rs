@@ -9,13 +9,9 @@
 
 use crate::{mutex::lock, worker::run::Attempt};
 use model::id::{AssignmentId, JobId};
-use std::{
-    collections::{HashMap, HashSet},
-    sync::{
-        Arc, Mutex, MutexGuard,
-        atomic::{AtomicUsize, Ordering},
-    },
-};
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use tokio::time::Instant;
 
 /// Checks of an overdue attempt after which its handler counts as blocking its thread: its own task had as many chances to stop it.
@@ -37,7 +33,7 @@ pub(crate) struct Attempts {
 impl Attempts {
     pub(crate) fn add(&self, attempt: &Arc<Attempt>) {
         let id = attempt.job.assignment_id;
-        let mut running = self.lock();
+        let mut running = lock(&self.running);
         if !running.early_cancels.is_empty() && running.early_cancels.remove(&id) {
             attempt.request_cancel();
         }
@@ -45,7 +41,7 @@ impl Attempts {
     }
 
     pub(crate) fn remove(&self, assignment_id: AssignmentId) {
-        let removed = self.lock().attempts.remove(&assignment_id);
+        let removed = lock(&self.running).attempts.remove(&assignment_id);
         // Values of the handler are dropped outside the lock.
         drop(removed);
     }
@@ -57,12 +53,12 @@ impl Attempts {
                 && !attempt.lease.is_lost()
                 && attempt.count_overdue_check() >= MAX_OVERDUE_CHECKS
         };
-        self.lock().attempts.values().filter(is_overdue).cloned().collect()
+        lock(&self.running).attempts.values().filter(is_overdue).cloned().collect()
     }
 
     /// Passes cancel requests on to these attempts, if they run or once they do.
     pub(crate) fn request_cancel(&self, assignments: impl IntoIterator<Item = AssignmentId>) {
-        let mut running = self.lock();
+        let mut running = lock(&self.running);
         for id in assignments {
             match running.attempts.get(&id) {
                 // Its end is recorded, and only its handler blocks a thread: there is nothing left to cancel.
@@ -82,7 +78,7 @@ impl Attempts {
 
     /// The attempts that have not ended, to ask the database for their cancel requests. Forgets earlier requests for other attempts.
     pub(crate) fn unfinished(&self) -> Vec<(JobId, AssignmentId)> {
-        let mut running = self.lock();
+        let mut running = lock(&self.running);
         running.early_cancels = HashSet::new();
         let going_on = running.attempts.values().filter(|attempt| !attempt.has_ended());
         going_on.map(|attempt| (attempt.job.id, attempt.job.assignment_id)).collect()
@@ -100,10 +96,6 @@ impl Attempts {
     pub(crate) fn remove_blocked(&self) {
         self.blocked.fetch_sub(1, Ordering::Relaxed);
     }
-
-    fn lock(&self) -> MutexGuard<'_, Running> {
-        lock(&self.running)
-    }
 }
 
 #[cfg(test)]
@@ -111,12 +103,7 @@ mod tests {
     use super::*;
     use crate::{
         store::jobs::ClaimedJob,
-        worker::{
-            handler::{LeasedJob, Peers},
-            lease::Lease,
-            limit::Slots,
-            sample_job::plain,
-        },
+        worker::{handler::LeasedJob, lease::Lease, limit::Slots, sample_job::plain},
     };
     use std::time::Duration;
     use tracing_subscriber::{Layer, layer::Context, prelude::*};
@@ -138,8 +125,7 @@ mod tests {
         let [slow, blocked] = [(); 2].map(|()| {
             let job = plain();
             let ticket = ClaimedJob { id: job.id, assignment_id: job.assignment_id, ..plain() };
-            let leased =
-                LeasedJob::new(job, Duration::from_secs(1), Slots::default(), Arc::new(Peers::new(1)));
+            let leased = LeasedJob::unlimited(job, Duration::from_secs(1));
             Arc::new(Attempt::new(leased, ticket, Slots::default(), Arc::new(Lease::endless())))
         });
         attempts.add(&slow);

@@ -1,13 +1,11 @@
 //! A runner for unit tests: it has no database, and nobody records what its attempts end with.
 
-use crate::worker::{
-    finish::Finisher,
-    handler::Handlers,
-    judge::Schedules,
-    limit::Limiter,
-    run::{AttemptRunner, Attempts},
-    state::{Availability, ClaimBatches, RunningJobs},
-};
+use crate::worker::finish::Finisher;
+use crate::worker::handler::Handlers;
+use crate::worker::judge::Schedules;
+use crate::worker::limit::Limiter;
+use crate::worker::run::{AttemptRunner, Attempts};
+use crate::worker::state::{Availability, ClaimBatches, RunningJobs};
 use model::rules::backoff::Backoff;
 use sqlx::PgPool;
 use std::{sync::Arc, time::Duration};

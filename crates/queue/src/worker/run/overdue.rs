@@ -1,14 +1,11 @@
 //! Ends overdue attempts that their own task cannot end because the handler does not yield.
 
-use crate::{
-    store::jobs::AttemptEnd,
-    worker::{
-        finish::{Finished, Finisher},
-        judge::{Schedules, failure},
-        run::{Attempt, Attempts, attempt_runner::ending_of},
-        state::RunningJobs,
-    },
-};
+use crate::store::jobs::AttemptEnd;
+use crate::worker::finish::{Finished, Finisher};
+use crate::worker::judge::{Schedules, failure};
+use crate::worker::run::attempt_runner::ending_of;
+use crate::worker::run::{Attempt, Attempts};
+use crate::worker::state::RunningJobs;
 use model::rules::verdict::ErrorKind;
 use std::{sync::Arc, time::Duration};
 use tokio::time::{Instant, sleep};

@@ -1,10 +1,8 @@
 //! Whether the database can be reached, as far as recording results shows it.
 
 use crate::worker::state::WakeUps;
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
-};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Whether the database answered the last time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,13 +3,9 @@
 use crate::mutex::lock;
 use chrono::TimeDelta;
 use model::histogram::Histogram;
-use std::{
-    sync::{
-        Mutex,
-        atomic::{AtomicI64, AtomicU64, Ordering},
-    },
-    time::{Duration, Instant},
-};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 /// Upper bounds of the buckets of batch sizes; one more bucket counts larger batches.
 pub const SIZES: [usize; 9] = [1, 2, 5, 10, 20, 50, 100, 200, 500];

@@ -3,7 +3,7 @@
 
 mod availability;
 mod claim_batches;
-mod meters;
+pub(super) mod meters;
 mod results;
 mod running_jobs;
 mod wake_ups;
@@ -11,8 +11,7 @@ mod watchdog;
 
 pub(crate) use availability::{Availability, Reach};
 pub(crate) use claim_batches::ClaimBatches;
-pub(crate) use meters::Meters;
-pub use meters::{Rounds, SIZES};
+pub(crate) use meters::{Meters, Rounds};
 pub(crate) use results::Results;
 pub(crate) use running_jobs::RunningJobs;
 pub(crate) use wake_ups::WakeUps;

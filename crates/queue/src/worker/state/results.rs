@@ -1,10 +1,8 @@
 //! The results that are not recorded yet, counted.
 
 use crate::worker::state::{Meters, RunningJobs};
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, AtomicUsize, Ordering},
-};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use tokio::sync::{Notify, watch};
 
 pub(crate) struct Results {

@@ -8,13 +8,9 @@
 //! not count: a loop that could not run has not stopped.
 
 use crate::mutex::lock;
-use std::{
-    sync::{
-        Arc, Mutex, MutexGuard, OnceLock,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
-};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
 /// Between two checks.
@@ -56,7 +52,7 @@ impl Watchdog {
     /// Starts to watch a loop, which counts as waiting for work at first.
     pub(crate) fn watch(&self, name: &'static str) -> WatchedLoop<'_> {
         let entry = Arc::new(Entry { name, due_ms: AtomicU64::new(WAITS) });
-        self.lock().push(Arc::clone(&entry));
+        lock(&self.entries).push(Arc::clone(&entry));
         WatchedLoop { watchdog: self, entry }
     }
 
@@ -93,14 +89,10 @@ impl Watchdog {
     fn stopped(&self, timeout: Duration) -> Option<&'static str> {
         let now = self.clock.0.load(Ordering::Relaxed);
         let is_stopped = |due_ms: u64| due_ms == DIED || now > due_ms.saturating_add(millis(timeout));
-        self.lock()
+        lock(&self.entries)
             .iter()
             .find(|entry| is_stopped(entry.due_ms.load(Ordering::Relaxed)))
             .map(|entry| entry.name)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<Arc<Entry>>> {
-        lock(&self.entries)
     }
 }
 
@@ -119,7 +111,7 @@ impl WatchedLoop<'_> {
 
     /// The loop has ended in order.
     pub(crate) fn ended(self) {
-        self.watchdog.lock().retain(|entry| !Arc::ptr_eq(entry, &self.entry));
+        lock(&self.watchdog.entries).retain(|entry| !Arc::ptr_eq(entry, &self.entry));
     }
 }
 

@@ -1,7 +1,7 @@
 //! What operators do to breakers, what a changed integration does, and the history of changes.
 
 use super::support::{asks, cap, flips, lead, opens_after_five, script, states, steer};
-use crate::support::{World, start, until};
+use crate::support::{World, service, start, until};
 use chrono::TimeDelta;
 use model::{
     actor::Scope,
@@ -11,13 +11,8 @@ use model::{
     },
     id::{AppId, IntegrationId},
     page::PageRequest,
-    retention::Retentions,
 };
-use queue::{
-    QueueError,
-    maintenance::{Retention, Service as _},
-    store::breakers,
-};
+use queue::{QueueError, store::breakers};
 use sqlx::PgPool;
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
@@ -108,13 +103,13 @@ async fn breaker_history_is_kept_for_thirty_days(pool: PgPool) {
         .execute(&pool)
         .await
         .unwrap();
-    Retention::new(Retentions::default()).run_once(&pool, term).await.unwrap();
+    service("retention").run_once(&pool, term).await.unwrap();
     assert_eq!(flips(&pool, lane).await.len(), 2);
     sqlx::query("update headgate.breaker_flips set at = at - interval '2 hours' where id <> $1")
         .bind(newest)
         .execute(&pool)
         .await
         .unwrap();
-    Retention::new(Retentions::default()).run_once(&pool, term).await.unwrap();
+    service("retention").run_once(&pool, term).await.unwrap();
     assert_eq!(flips(&pool, lane).await.iter().map(|flip| flip.id).collect::<Vec<_>>(), [newest]);
 }

@@ -1,6 +1,6 @@
 //! Builders and handlers for the breaker tests.
 
-use crate::support::{Script, World, config, failed, ok};
+use crate::support::{Script, World, config, failed, ok, service};
 use model::{
     actor::Scope,
     breaker::{BreakerAction, BreakerFlip, BreakerOrder, BreakerState},
@@ -10,7 +10,6 @@ use model::{
 };
 use queue::{
     EngineConfig, QueueError,
-    maintenance::{Breakers, Service as _},
     store::{
         breakers,
         jobs::{Failure, JobSpec, Response},
@@ -102,7 +101,7 @@ pub(super) async fn time_passes(pool: &PgPool, term: Term) {
         .execute(pool)
         .await
         .unwrap();
-    Breakers.run_once(pool, term).await.unwrap();
+    service("breakers").run_once(pool, term).await.unwrap();
 }
 
 pub(super) async fn steer(

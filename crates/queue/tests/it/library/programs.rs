@@ -210,7 +210,7 @@ async fn two_programs_with_one_name_are_detected(pool: PgPool) {
     for (program, job_types) in others {
         assert_eq!(clash(program, job_types).await, None, "{program} {job_types:?}");
     }
-    let own = printing.worker_id();
+    let own = printing.engine().worker_id();
     assert_eq!(workers::name_clash(&mut connection, own, "main", &["x".to_owned()]).await.unwrap(), None);
     printing.shutdown().await;
 }

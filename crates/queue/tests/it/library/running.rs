@@ -4,8 +4,8 @@ use super::printing::{End, Printer, ends, print};
 use crate::support::{empty, until};
 use model::job::JobStatus;
 use queue::{
-    Client, Runner,
-    migrate::{self, Schema},
+    Client, Runner, migrate,
+    store::schema::{Schema, schema},
 };
 use sqlx::PgPool;
 
@@ -18,7 +18,7 @@ async fn a_runner_needs_an_empty_database_and_nothing_else(pool: PgPool) {
     let good = client.enqueue(&pool, print(2)).await.unwrap().id;
     let bad = client.enqueue(&pool, ends(End::Unprintable)).await.unwrap().id;
     until(&pool, "select (select count(*) from headgate.finished_jobs) + (select count(*) from headgate.dead_letter_jobs) = 2").await;
-    assert!(running.is_alive() && running.health().iter().all(|service| service.failures == 0));
+    assert!(running.engine().is_alive() && running.health().iter().all(|service| service.failures == 0));
     running.shutdown().await;
     assert_eq!(client.job(good).await.unwrap().job.status, JobStatus::Completed);
     assert_eq!(client.job(bad).await.unwrap().job.status, JobStatus::Failed);
@@ -37,13 +37,13 @@ async fn a_programs_own_migrations_are_left_alone(pool: PgPool) {
     .execute(&pool)
     .await
     .unwrap();
-    assert_eq!(migrate::schema(&pool).await.unwrap(), Schema::Behind);
+    assert_eq!(schema(&pool).await.unwrap(), Schema::Behind);
     for _ in 0..2 {
         migrate::run_embedded(&pool).await.unwrap();
     }
     // The program `headgate` finds the schema's migrations where they are.
     migrate::run(&pool).await.unwrap();
-    assert_eq!(migrate::schema(&pool).await.unwrap(), Schema::Current);
+    assert_eq!(schema(&pool).await.unwrap(), Schema::Current);
     let theirs: i64 =
         sqlx::query_scalar("select count(*) from public._sqlx_migrations").fetch_one(&pool).await.unwrap();
     assert_eq!(theirs, 1);
@@ -54,7 +54,7 @@ async fn a_database_migrated_by_headgate_keeps_its_migrations_table(pool: PgPool
     empty(&pool).await;
     migrate::run(&pool).await.unwrap();
     migrate::run_embedded(&pool).await.unwrap();
-    assert_eq!(migrate::schema(&pool).await.unwrap(), Schema::Current);
+    assert_eq!(schema(&pool).await.unwrap(), Schema::Current);
     let own: Option<String> = sqlx::query_scalar("select to_regclass('headgate._sqlx_migrations')::text")
         .fetch_one(&pool)
         .await

@@ -1,7 +1,7 @@
 //! Expired jobs end wherever they wait.
 
 use super::world::{lead, take_over};
-use crate::support::{World, end, retried, session};
+use crate::support::{World, end, retried, service, session};
 use chrono::{Duration as Span, Utc};
 use model::{
     id::{BatchId, IntegrationId, JobId, WorkerId},
@@ -10,7 +10,6 @@ use model::{
 };
 use queue::{
     QueueError,
-    maintenance::{Expiry, Service as _},
     store::{
         jobs::{self, AttemptEnd, Ending, JobSpec},
         leader,
@@ -90,7 +89,7 @@ async fn expired_jobs_that_no_claim_takes_end_where_they_wait(pool: PgPool) {
     assert_eq!(jobs::park_batch(&mut connection, batch_id, 10).await.unwrap(), 3);
     drop(connection);
 
-    let expiry = Expiry::default();
+    let expiry = service("expiry");
     assert!(!expiry.run_once(&pool, term).await.unwrap());
     for (how, [expired, not_yet, never]) in trios {
         let job = world.get(expired).await.job;
@@ -147,7 +146,7 @@ async fn it_leaves_the_same_rows_as_a_claim_that_finds_a_job_expired(pool: PgPoo
                 assert!(leased[0].is_expired);
                 world.finish(&[AttemptEnd::of(&leased[0], Duration::ZERO, EXPIRED)]).await;
             } else {
-                Expiry::default().run_once(&pool, term).await.unwrap();
+                service("expiry").run_once(&pool, term).await.unwrap();
             }
             let sums: Value = sqlx::query_scalar(
                 "select jsonb_build_object(
@@ -180,7 +179,7 @@ async fn a_job_that_runs_or_whose_expiry_was_extended_does_not_expire(pool: PgPo
     let_expire(&world, runs).await;
     let folded = world.accept(&[expired(change())]).await[0].id;
     world.accept(&[not_yet(change())]).await;
-    Expiry::default().run_once(&pool, term).await.unwrap();
+    service("expiry").run_once(&pool, term).await.unwrap();
     assert_eq!(world.get(runs).await.job.status, JobStatus::Processing);
     assert_eq!(world.get(folded).await.job.status, JobStatus::Pending);
     world.must_be_sound().await;
@@ -208,7 +207,7 @@ async fn the_successor_of_an_expired_job_takes_over_its_row(pool: PgPool) {
     for job in &firsts {
         let_expire(&world, job.id).await;
     }
-    let expiry = Expiry::default();
+    let expiry = service("expiry");
     expiry.run_once(&pool, term).await.unwrap();
     let status = async |id| world.get(id).await.job.status;
     assert_eq!(
@@ -245,7 +244,7 @@ async fn locked_jobs_are_passed_over_until_they_are_unlocked(pool: PgPool) {
         .await
         .unwrap();
     // A run that waited for a lock would time out, because nothing is unlocked before.
-    let expiry = Expiry::default();
+    let expiry = service("expiry");
     assert!(!expiry.run_once(&pool, term).await.unwrap());
     assert_eq!(world.number("select count(*) from headgate.finished_jobs").await, 5);
     producer.commit().await.unwrap();
@@ -266,7 +265,7 @@ async fn a_thousand_locked_jobs_do_not_hide_the_next(pool: PgPool) {
     sqlx::query("select 1 from headgate.jobs for update").execute(&mut *lock_holder).await.unwrap();
     let later = JobSpec { expires_at: Some(Utc::now() - Span::minutes(1)), ..world.spec(lane) };
     let behind = world.accept(&[later]).await[0].id;
-    let expiry = Expiry::default();
+    let expiry = service("expiry");
     assert!(expiry.run_once(&pool, term).await.unwrap(), "there may be more");
     assert!(!expiry.run_once(&pool, term).await.unwrap());
     assert_eq!(world.get(behind).await.job.status, JobStatus::Cancelled);
@@ -283,7 +282,7 @@ async fn a_former_leader_ends_nothing(pool: PgPool) {
     take_over(&pool).await;
     let lane = world.lane().await;
     let id = world.accept(&[expired(world.spec(lane))]).await[0].id;
-    let ran = Expiry::default().run_once(&pool, old).await;
+    let ran = service("expiry").run_once(&pool, old).await;
     assert!(matches!(ran, Err(QueueError::LeaseLost)), "{ran:?}");
     assert_eq!(world.get(id).await.job.status, JobStatus::Pending);
 }
@@ -301,7 +300,7 @@ async fn finding_no_expired_job_reads_a_few_pages_whatever_waits(
     drop(connection);
     let lane = world.lane().await;
     run(&pool, "alter table headgate.jobs set (autovacuum_enabled = off); analyze headgate.jobs").await;
-    let expiry = Expiry::default();
+    let expiry = service("expiry");
     // Plans are made and cached while the tables are almost empty.
     for _ in 0..8 {
         world.accept(&vec![expired(world.spec(lane)); 2]).await;

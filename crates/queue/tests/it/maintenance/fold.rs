@@ -113,6 +113,7 @@ async fn deltas_that_pile_up_while_the_leader_does_nothing_are_folded_by_another
         pool.clone(),
         EngineConfig::default(),
         insight::services::services(&EngineConfig::default()),
+        None,
         token.clone(),
     );
     world.run("insert into headgate.job_count_deltas select gen_random_uuid(), 0, 0, 1 from generate_series(1, 30000)").await;

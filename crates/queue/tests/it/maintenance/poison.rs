@@ -1,11 +1,11 @@
 //! A job that cannot be moved, or that is locked, does not block the others.
 
 use super::world::lead;
-use crate::support::{World, until};
+use crate::support::{World, service, until};
 use model::id::JobId;
 use queue::{
     EngineConfig,
-    maintenance::{Expiry, Maintenance, MaintenanceHandle, Promote, Service as _, ServiceHealth},
+    maintenance::{Maintenance, ServiceHealth},
     store::jobs::{self, JobSpec, Recovered},
 };
 use sqlx::PgPool;
@@ -43,14 +43,14 @@ async fn lose_worker(world: &World, jobs: usize) -> Vec<JobId> {
     ids
 }
 
-async fn until_health(handle: &MaintenanceHandle, service: &str, is_so: impl Fn(&ServiceHealth) -> bool) {
+async fn until_health(handle: &Maintenance, service: &str, is_so: impl Fn(&ServiceHealth) -> bool) {
     let polling = async {
-        while !handle.health().iter().any(|health| health.name == service && is_so(health)) {
+        while !handle.watch().services().iter().any(|health| health.name == service && is_so(health)) {
             tokio::task::yield_now().await;
         }
     };
     let waited = tokio::time::timeout(Duration::from_secs(60), polling).await;
-    assert!(waited.is_ok(), "never so: {:?}", handle.health());
+    assert!(waited.is_ok(), "never so: {:?}", handle.watch().services());
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
@@ -64,12 +64,13 @@ async fn a_job_that_cannot_be_recovered_does_not_block_others(pool: PgPool) {
         pool.clone(),
         often,
         insight::services::services(&EngineConfig::default()),
+        None,
         token.clone(),
     );
     until(&pool, "select count(*) = 94 from headgate.ready").await;
     until_health(&handle, "lease_recovery", |health| health.passed_over == 1 && health.runs >= 3).await;
     until(&pool, "select count(*) = 1 from headgate.claim_batches").await;
-    let of = |name| handle.health().into_iter().find(|service| service.name == name).unwrap();
+    let of = |name| handle.watch().services().into_iter().find(|service| service.name == name).unwrap();
     assert_eq!(of("lease_recovery").failures, 0, "{:?}", of("lease_recovery").last_error);
     assert_eq!(of("lease_recovery").passed_over, 1, "it is not tried again for a while");
     token.cancel();
@@ -102,7 +103,7 @@ async fn a_job_that_cannot_be_promoted_does_not_block_others(pool: PgPool) {
     .await
     .unwrap();
     make_immovable(&pool, ids[7].id).await;
-    let promote = Promote::default();
+    let promote = service("promote");
     // The failed statement's locks may last a moment longer than its error takes to arrive.
     while world.ready().await.len() < 69 {
         promote.run_once(&pool, term).await.unwrap();
@@ -127,13 +128,13 @@ async fn an_expired_job_that_cannot_be_ended_does_not_block_others(pool: PgPool)
     let past = Some(chrono::Utc::now() - chrono::Duration::hours(1));
     let ids = world.accept(&vec![JobSpec { expires_at: past, ..world.spec(lane) }; 70]).await;
     make_immovable(&pool, ids[7].id).await;
-    let expiry = Expiry::default();
+    let expiry = service("expiry");
     expiry.run_once(&pool, term).await.unwrap();
     assert_eq!(world.ready().await, [ids[7].id]);
     heal(&pool).await;
     expiry.run_once(&pool, term).await.unwrap();
     assert_eq!(world.ready().await, [ids[7].id], "it is not tried again for a while");
-    Expiry::default().run_once(&pool, term).await.unwrap();
+    service("expiry").run_once(&pool, term).await.unwrap();
     assert_eq!(world.ready().await, []);
     world.must_be_sound().await;
 }

@@ -2,10 +2,7 @@
 
 use super::world::{World, lead, take_over};
 use crate::support;
-use queue::{
-    maintenance::{Promote, Service as _},
-    store::{jobs, promotion},
-};
+use queue::store::{jobs, promotion};
 use sqlx::PgPool;
 use std::time::Duration;
 
@@ -18,7 +15,7 @@ async fn due_jobs_are_moved_and_the_next_is_waited_for(pool: PgPool) {
     world.run("update headgate.waiting set due_at = now() - interval '1 second' where job_id <> (select max(job_id::text)::uuid from headgate.waiting)").await;
     assert_eq!(promotion::promote_due(&pool, old, 10).await.unwrap().count, 0);
     assert_eq!(promotion::promote_due(&pool, term, 1).await.unwrap().count, 1);
-    let promote = Promote::default();
+    let promote = support::service("promote");
     assert!(!promote.run_once(&pool, term).await.unwrap());
     assert_eq!(world.number("select count(*) from headgate.ready").await, 2);
     assert_eq!(world.number("select count(*) from headgate.waiting").await, 1);
@@ -69,7 +66,7 @@ async fn while_nobody_claims_one_wake_up_row_per_lane_is_kept(pool: PgPool) {
     // An uncommitted producer is not waited for, and its row stays.
     let mut producer = pool.begin().await.unwrap();
     jobs::enqueue(&mut producer, &[world.spec(lane)]).await.unwrap();
-    Promote::default().run_once(&pool, term).await.unwrap();
+    support::service("promote").run_once(&pool, term).await.unwrap();
     assert_eq!(world.number(wake_ups).await, 2);
     producer.commit().await.unwrap();
     sqlx::raw_sql("update headgate.lanes set is_asleep = true").execute(&pool).await.unwrap();

@@ -1,11 +1,10 @@
 //! The recount finds wrong counters and no others, whatever runs at the same time.
 
 use super::world::{World, lead, take_over};
-use crate::support::{World as Jobs, end, given_up, retried, sent};
+use crate::support::{World as Jobs, end, given_up, retried, sent, service};
 use model::id::{IntegrationId, WorkerId};
 use queue::{
     QueueError,
-    maintenance::{Recount, Service as _},
     store::{
         counts::{
             self, Drift, fold,
@@ -14,6 +13,7 @@ use queue::{
         },
         leader::{self, Term},
     },
+    testing,
 };
 use sqlx::PgPool;
 use std::time::Duration;
@@ -22,7 +22,7 @@ const COUNT_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A whole round, as the service does it.
 async fn a_round(pool: &PgPool, term: Term) -> recounts::LastRecount {
-    let service = Recount::with(Duration::ZERO, COUNT_TIMEOUT);
+    let service = testing::recount(Vec::new(), COUNT_TIMEOUT);
     let before = recounts::last(pool).await.unwrap().finished_at;
     loop {
         service.run_once(pool, term).await.unwrap();
@@ -99,10 +99,10 @@ async fn a_round_again(pool: &PgPool, term: Term) -> recounts::LastRecount {
 async fn no_round_begins_before_its_time(pool: PgPool) {
     World::new(&pool).await;
     let term = lead(&pool).await;
-    Recount::default().run_once(&pool, term).await.unwrap();
+    service("recount").run_once(&pool, term).await.unwrap();
     assert_eq!(recounts::last(&pool).await.unwrap().finished_at, None, "the program has just started");
     let finished_at = a_round(&pool, term).await.finished_at;
-    Recount::with(Duration::ZERO, COUNT_TIMEOUT).run_once(&pool, term).await.unwrap();
+    testing::recount(Vec::new(), COUNT_TIMEOUT).run_once(&pool, term).await.unwrap();
     assert_eq!(recounts::last(&pool).await.unwrap().finished_at, finished_at, "an hour has not passed");
 }
 
@@ -121,7 +121,7 @@ async fn a_new_leader_continues_where_the_last_one_stopped(pool: PgPool) {
     .await
     .unwrap();
     // A round that has begun does not wait until the process has run for ten minutes.
-    let service = Recount::default();
+    let service = service("recount");
     while recounts::last(&pool).await.unwrap().finished_at.is_none() {
         service.run_once(&pool, term).await.unwrap();
     }
@@ -198,7 +198,7 @@ async fn a_former_leader_repairs_nothing(pool: PgPool) {
     let old = lead(&pool).await;
     take_over(&pool).await;
     assert!(matches!(prove(&pool, old, world.lane).await, Err(QueueError::LeaseLost)));
-    let service = Recount::with(Duration::ZERO, COUNT_TIMEOUT);
+    let service = testing::recount(Vec::new(), COUNT_TIMEOUT);
     assert!(matches!(service.run_once(&pool, old).await, Err(QueueError::LeaseLost)));
     assert_eq!(counts::counts(&pool, world.lane).await.unwrap().backlog, 5);
     assert_eq!(recounts::last(&pool).await.unwrap(), recounts::LastRecount::default());

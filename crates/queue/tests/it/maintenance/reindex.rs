@@ -1,10 +1,8 @@
 //! Indexes that are mostly empty are rebuilt, and the remains of an interrupted rebuild are dropped.
 
 use super::world::{World, lead, take_over};
-use queue::{
-    QueueError,
-    maintenance::{Reindex, Service as _},
-};
+use crate::support::service;
+use queue::{QueueError, testing::reindex};
 use sqlx::PgPool;
 
 const SIZE: &str = "select pg_relation_size('headgate.ready_pkey')";
@@ -24,9 +22,9 @@ async fn a_mostly_empty_index_is_rebuilt_by_the_leader_only(pool: PgPool) {
         .await;
     world.run("vacuum analyze headgate.ready").await;
     let (before, indexes) = (world.number(SIZE).await, world.number(INDEXES).await);
-    Reindex::default().run_once(&pool, term).await.unwrap();
+    service("reindex").run_once(&pool, term).await.unwrap();
     assert_eq!(world.number(SIZE).await, before, "too small to be worth it");
-    let service = Reindex::with_min_bytes(500_000);
+    let service = reindex(500_000);
     assert!(matches!(service.run_once(&pool, old).await, Err(QueueError::LeaseLost)));
     assert_eq!(world.number(SIZE).await, before);
     service.run_once(&pool, term).await.unwrap();
@@ -46,6 +44,6 @@ async fn the_remains_of_an_interrupted_rebuild_are_dropped(pool: PgPool) {
         .await;
     assert!(failed.is_err());
     assert_eq!(world.number(INDEXES).await, indexes + 1);
-    Reindex::default().run_once(&pool, term).await.unwrap();
+    service("reindex").run_once(&pool, term).await.unwrap();
     assert_eq!(world.number(INDEXES).await, indexes);
 }

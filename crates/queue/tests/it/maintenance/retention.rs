@@ -1,16 +1,15 @@
 //! Rows past their retention are deleted, and no others.
 
 use super::world::{World, lead, take_over};
-use model::retention::Retentions;
+use crate::support::service;
 use queue::{
     QueueError,
-    maintenance::{Retention, Service as _},
     store::{leader::Term, workers},
 };
 use sqlx::PgPool;
 
 async fn delete_expired(pool: &PgPool, term: Term) -> Result<bool, QueueError> {
-    Retention::new(Retentions::default()).run_once(pool, term).await
+    service("retention").run_once(pool, term).await
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
@@ -125,7 +124,7 @@ async fn rows_that_cannot_be_deleted_do_not_block_others(pool: PgPool) {
             select headgate.make_partition('finished_jobs', '2020-02-29')",
         )
         .await;
-    let service = Retention::new(Retentions::default());
+    let service = service("retention");
     assert!(service.run_once(&pool, term).await.is_err(), "it reports the failure");
     assert_eq!(world.number("select count(*) from headgate.bin").await, 0);
     assert_eq!(

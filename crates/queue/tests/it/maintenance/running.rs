@@ -62,11 +62,11 @@ async fn a_service_that_panics_or_fails_stops_no_other(pool: PgPool) {
     let token = CancellationToken::new();
     let (panics, fails, works) = (Probe::named("panics"), Probe::named("fails"), Probe::named("works"));
     let extra: Vec<Arc<dyn Service>> = vec![panics.clone(), fails.clone(), works.clone()];
-    let handle = Maintenance::start(pool.clone(), EngineConfig::default(), extra, token.clone());
+    let handle = Maintenance::start(pool.clone(), EngineConfig::default(), extra, None, token.clone());
     panics.ran(2).await;
     fails.ran(2).await;
     works.ran(3).await;
-    let health = handle.health();
+    let health = handle.watch().services();
     let of = |name| health.iter().find(|service| service.name == name).unwrap();
     assert_eq!(of("panics").last_error.as_deref(), Some("panicked: on purpose"));
     assert!(of("fails").failures >= 1 && of("fails").runs == 0);
@@ -87,7 +87,7 @@ async fn a_process_that_loses_the_lease_stops_its_services(pool: PgPool) {
     let token = CancellationToken::new();
     let works = Probe::named("works");
     let handle =
-        Maintenance::start(pool.clone(), EngineConfig::default(), vec![works.clone()], token.clone());
+        Maintenance::start(pool.clone(), EngineConfig::default(), vec![works.clone()], None, token.clone());
     works.ran(1).await;
     let health = handle.watch();
     let mut leads = health.watch_leader();
@@ -107,9 +107,9 @@ async fn a_process_that_loses_the_lease_stops_its_services(pool: PgPool) {
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn when_the_leader_ends_another_process_leads(pool: PgPool) {
     let (one_ends, all_ends) = (CancellationToken::new(), CancellationToken::new());
-    let one = Maintenance::start(pool.clone(), EngineConfig::default(), Vec::new(), one_ends.clone());
+    let one = Maintenance::start(pool.clone(), EngineConfig::default(), Vec::new(), None, one_ends.clone());
     one.watch().watch_leader().wait_for(|leads| *leads).await.unwrap();
-    let other = Maintenance::start(pool.clone(), EngineConfig::default(), Vec::new(), all_ends.clone());
+    let other = Maintenance::start(pool.clone(), EngineConfig::default(), Vec::new(), None, all_ends.clone());
     assert!(!other.watch().is_leader());
     one_ends.cancel();
     one.stopped().await;
@@ -122,7 +122,7 @@ async fn when_the_leader_ends_another_process_leads(pool: PgPool) {
 async fn a_process_with_more_services_takes_the_lead_and_keeps_it(pool: PgPool) {
     let ends = CancellationToken::new();
     let config = EngineConfig { leader_lease: Duration::from_secs(3), ..EngineConfig::default() };
-    let start = |extra| Maintenance::start(pool.clone(), config.clone(), extra, ends.clone());
+    let start = |extra| Maintenance::start(pool.clone(), config.clone(), extra, None, ends.clone());
     let program = start(Vec::new());
     program.watch().watch_leader().wait_for(|leads| *leads).await.unwrap();
     let headgate = start(insight::services::services(&config));

@@ -100,7 +100,7 @@ async fn a_service_runs_only_while_there_is_a_sign(pool: PgPool) {
     let (waits, always) = (probe(Some("exists (select from public.work)")), probe(None));
     let token = CancellationToken::new();
     let services: Vec<Arc<dyn Service>> = vec![waits.clone(), always.clone()];
-    let handle = Maintenance::start(pool.clone(), EngineConfig::default(), services, token.clone());
+    let handle = Maintenance::start(pool.clone(), EngineConfig::default(), services, None, token.clone());
     let run = async |probe: &Probe, times: u32| {
         let from = *probe.runs.borrow();
         probe.runs.subscribe().wait_for(|runs| *runs >= from + times).await.unwrap();

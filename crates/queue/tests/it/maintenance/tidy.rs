@@ -1,13 +1,11 @@
 //! Orphaned rows are removed, and no others.
 
 use super::world::{World, lead, take_over};
+use crate::support::service;
 use model::{actor::Scope, job::JobStatus, rules::explain::ReasonCode};
-use queue::{
-    maintenance::{Service as _, Tidy},
-    store::{
-        jobs::JobSpec,
-        tidy::{self, Cursors},
-    },
+use queue::store::{
+    jobs::JobSpec,
+    tidy::{self, Cursors},
 };
 use sqlx::PgPool;
 use std::{
@@ -49,7 +47,7 @@ async fn entries_without_a_job_and_keys_without_jobs_are_removed_and_counted(poo
                 values (gen_random_uuid(), 200, clock_timestamp(), gen_random_uuid())",
         )
         .await;
-    let service = Tidy::default();
+    let service = service("tidy");
     service.run_once(&pool, term).await.unwrap();
     // The new entry stays, because its job may not be committed yet.
     assert_eq!(world.number(LEFT).await, 311);
@@ -98,7 +96,7 @@ async fn what_a_scan_in_portions_removed_is_logged_once(pool: PgPool) {
     world.run("delete from headgate.jobs").await;
     let warnings = Warnings::default();
     let guard = tracing::subscriber::set_default(tracing_subscriber::registry().with(warnings.clone()));
-    let service = Tidy::default();
+    let service = service("tidy");
     for portion in 1..=3 {
         service.run_once(&pool, term).await.unwrap();
         assert_eq!(warnings.0.load(Ordering::Relaxed), usize::from(portion == 3));
@@ -115,7 +113,7 @@ async fn a_former_leader_removes_nothing(pool: PgPool) {
     let old = lead(&pool).await;
     take_over(&pool).await;
     world.run(ORPHANS).await;
-    Tidy::default().run_once(&pool, old).await.unwrap();
+    service("tidy").run_once(&pool, old).await.unwrap();
     assert_eq!(world.number(LEFT).await, 321);
 }
 

@@ -1,7 +1,7 @@
 //! The leader vacuums the hot tables when they need it.
 
 use super::world::{World, lead, take_over};
-use crate::support::{self, Script, failed, ok};
+use crate::support::{self, Script, failed, ok, service};
 use model::{
     id::IntegrationId,
     rate_limit::RateLimit,
@@ -9,7 +9,7 @@ use model::{
 };
 use queue::{
     EngineConfig, QueueError,
-    maintenance::{Maintenance, Service as _, Vacuum},
+    maintenance::Maintenance,
     store::{jobs::JobSpec, vacuum},
     worker::{AT_ONCE, Outcome, Slot},
 };
@@ -30,7 +30,7 @@ async fn every_hot_table_is_listed_owned_and_not_due_while_idle(pool: PgPool) {
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn dead_rows_past_the_threshold_are_vacuumed_by_the_leader_only(pool: PgPool) {
     let world = World::new(&pool).await;
-    let (old, service) = (lead(&pool).await, Vacuum::default());
+    let (old, service) = (lead(&pool).await, service("vacuum"));
     let term = take_over(&pool).await;
     let mut connection = pool.acquire().await.unwrap();
     sqlx::raw_sql(
@@ -50,7 +50,7 @@ async fn dead_rows_past_the_threshold_are_vacuumed_by_the_leader_only(pool: PgPo
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn stale_statistics_are_refreshed_by_the_leader_only(pool: PgPool) {
     let world = World::new(&pool).await;
-    let (old, service) = (lead(&pool).await, Vacuum::default());
+    let (old, service) = (lead(&pool).await, service("vacuum"));
     let term = take_over(&pool).await;
     let mut connection = pool.acquire().await.unwrap();
     sqlx::raw_sql(

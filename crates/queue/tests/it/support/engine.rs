@@ -2,7 +2,8 @@
 
 use queue::{
     EngineConfig,
-    worker::{AttemptHandler, Engine, EngineHandle, Handlers},
+    maintenance::{Service, all_services},
+    worker::{AttemptHandler, Engine, Handlers},
 };
 use sqlx::PgPool;
 use std::{sync::Arc, time::Duration};
@@ -20,12 +21,18 @@ pub(crate) fn config() -> EngineConfig {
     }
 }
 
-pub(crate) fn start(pool: &PgPool, config: EngineConfig, handler: Arc<dyn AttemptHandler>) -> EngineHandle {
+pub(crate) fn start(pool: &PgPool, config: EngineConfig, handler: Arc<dyn AttemptHandler>) -> Engine {
     Engine::start(pool.clone(), config, Handlers::new(handler), CancellationToken::new())
 }
 
+/// The engine's own maintenance service of this name.
+pub(crate) fn service(name: &str) -> Arc<dyn Service> {
+    let services = all_services(&EngineConfig::default(), Vec::new());
+    services.into_iter().find(|service| service.name() == name).expect("there is no such service")
+}
+
 /// Waits until the engine has recorded so many ends of attempts.
-pub(crate) async fn until_recorded(engine: &EngineHandle, count: u64) {
+pub(crate) async fn until_recorded(engine: &Engine, count: u64) {
     let mut recorded = engine.recorded();
     let waited = tokio::time::timeout(WAIT_TIMEOUT, recorded.wait_for(|recorded| *recorded >= count)).await;
     assert!(waited.is_ok(), "only {} ends recorded", *engine.recorded().borrow());

@@ -12,7 +12,8 @@ use model::{
 use queue::{
     EngineConfig,
     store::jobs::{self, JobSpec},
-    worker::{AttemptHandler, EndedAs, EndedJob, LeasedJob, Outcome, Slots},
+    testing::leased_job,
+    worker::{AttemptHandler, EndedAs, EndedJob, LeasedJob, Outcome},
 };
 use sqlx::{PgConnection, PgPool};
 use std::{
@@ -230,8 +231,7 @@ async fn a_handler_that_cannot_be_stopped_learns_of_the_cancel_by_its_reports(po
     let worker = world.worker().await;
     let id = world.accept_plain(lane, 1).await[0];
     let job = world.claim(worker, 1).await.remove(0);
-    let leased = LeasedJob::new(job, Duration::from_secs(30), Slots::unlimited(), Arc::default());
-    let leased = leased.reporting_to(pool.clone());
+    let leased = leased_job(job, Some(pool.clone()));
     leased.progress(1, 2, "half").unwrap();
     until(&pool, "select count(*) = 1 from headgate.jobs where progress is not null").await;
     assert_eq!(leased.progress(1, 2, "half"), Ok(()));
@@ -322,7 +322,7 @@ async fn handlers_of_a_deleted_integration_are_stopped(pool: PgPool) {
     assert_eq!(world.get(id).await.job.status, JobStatus::Cancelled, "at once");
     // The result was handed to the finisher, which records nothing of it.
     until_recorded(&engine, 1).await;
-    assert_eq!(engine.running(), 0);
+    assert_eq!(engine.watch().report().running, 0);
     engine.shutdown().await;
     assert_eq!(*watched.ended.lock().unwrap(), []);
     world.must_be_sound().await;

@@ -6,7 +6,7 @@ use model::{id::JobId, job::JobStatus};
 use queue::{
     EngineConfig,
     store::jobs::{self, JobSpec},
-    worker::{AttemptHandler, CompletedJob, EngineHandle, EngineReport, LeasedJob, Outcome},
+    worker::{AttemptHandler, CompletedJob, Engine, EngineReport, LeasedJob, Outcome},
 };
 use sqlx::{PgConnection, PgPool, Postgres, Transaction};
 use std::{sync::Arc, time::Duration};
@@ -16,7 +16,7 @@ const OTHERS: usize = 50;
 
 /// An engine that runs one special job and fifty others, and ends none of them before `go_on`.
 struct Running {
-    engine: EngineHandle,
+    engine: Engine,
     go_on: Arc<Semaphore>,
     special: JobId,
 }
@@ -92,7 +92,7 @@ async fn an_uncommitted_fold_into_a_running_job_delays_that_result_only(pool: Pg
     running
         .until_report("locked elsewhere", |report| report.locked_elsewhere == 1 && report.unrecorded == 1)
         .await;
-    assert_eq!(running.engine.running(), 0, "its slot is free");
+    assert_eq!(running.engine.watch().report().running, 0, "its slot is free");
     producer.commit().await.unwrap();
     // The change became a job of its own.
     until(&pool, "select count(*) = 52 from headgate.finished_jobs where status = 3").await;

@@ -138,13 +138,13 @@ async fn a_wake_up_needs_no_poll(pool: PgPool) {
     let waker = Waker::new(pool.clone());
     for round in 1..=3 {
         world.accept_plain(lane, 10).await;
-        waker.jobs_added();
+        waker.wake();
         until_recorded(&engine, round * 10).await;
     }
     // A scheduled job needs no wake-up.
     let soon = chrono::Utc::now() + chrono::Duration::milliseconds(300);
     world.accept(&[JobSpec { run_at: Some(soon), ..world.spec(lane) }]).await;
-    waker.jobs_added();
+    waker.wake();
     until_recorded(&engine, 31).await;
     engine.shutdown().await;
 }
@@ -263,12 +263,10 @@ async fn jobs_claimed_together_know_their_number_and_share_a_value(pool: PgPool)
     let seen: Arc<Mutex<Vec<(model::id::IntegrationId, usize, usize)>>> = Arc::default();
     let shown = Arc::clone(&seen);
     let handler = Script::new(move |job: &LeasedJob| {
-        let at = job.peers().share(|_| Mutex::new(0)).map_or(0, |shared| {
-            let mut order = shared.lock().unwrap();
-            *order += 1;
-            *order
-        });
-        shown.lock().unwrap().push((job.integration_id, job.peers().count(), at));
+        let shared = job.share_with_peers(|count| (count, Mutex::new(0))).unwrap();
+        let mut order = shared.1.lock().unwrap();
+        *order += 1;
+        shown.lock().unwrap().push((job.integration_id, shared.0, *order));
         Box::pin(async { ok() })
     });
     let engine = start(&pool, config(), handler);
@@ -295,7 +293,7 @@ async fn a_waker_of_the_same_process_needs_no_notification(pool: PgPool) {
     // Repeatedly, because the engine may happen to check by itself.
     for done in 1..=20 {
         world.accept(&[world.spec(lane)]).await;
-        waker.jobs_added();
+        waker.wake();
         until_recorded(&engine, done).await;
     }
     engine.shutdown().await;

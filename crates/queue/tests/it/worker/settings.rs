@@ -27,7 +27,7 @@ async fn no_more_jobs_run_at_once_than_there_are_workers(pool: PgPool) {
     until(&pool, "select count(*) = 3 from headgate.jobs where status = 1").await;
     // The process has received them too.
     let received = async {
-        while engine.running() < 3 {
+        while engine.watch().report().running < 3 {
             tokio::task::yield_now().await;
         }
     };

@@ -1,25 +1,15 @@
 //! Accepting jobs: they are inserted, or folded into the one that waits.
 
-use crate::{
-    error::QueueError,
-    store::jobs::{
-        accept::{
-            fold::{Key, MAX_FOLDED_KEPT, Row, fold},
-            spec::JobSpec,
-        },
-        cancel::park,
-        rows::{
-            columns::{column, sparse},
-            entries::{bring_forward, move_up},
-            keys,
-        },
-    },
-};
+use crate::error::{QueueError, Result};
+use crate::store::jobs::accept::fold::{Key, MAX_FOLDED_KEPT, Row, fold};
+use crate::store::jobs::accept::spec::JobSpec;
+use crate::store::jobs::cancel::park;
+use crate::store::jobs::rows::columns::{column, sparse};
+use crate::store::jobs::rows::entries::{bring_forward, move_up};
+use crate::store::jobs::rows::keys;
 use chrono::{DateTime, Utc};
-use model::{
-    id::{IntegrationId, JobId},
-    job::{EnqueueOutcome, EnqueuedJob, rank},
-};
+use model::id::{IntegrationId, JobId};
+use model::job::{EnqueueOutcome, EnqueuedJob, rank};
 use serde_json::Value;
 use sqlx::PgConnection;
 use std::collections::{HashMap, HashSet};
@@ -31,10 +21,7 @@ use std::collections::{HashMap, HashSet};
 ///
 /// # Errors
 /// When it lost a race (a deadlock): the caller repeats its transaction.
-pub async fn enqueue(
-    connection: &mut PgConnection,
-    specs: &[JobSpec],
-) -> Result<Vec<EnqueuedJob>, QueueError> {
+pub async fn enqueue(connection: &mut PgConnection, specs: &[JobSpec]) -> Result<Vec<EnqueuedJob>> {
     if specs.is_empty() {
         return Ok(Vec::new());
     }
@@ -104,21 +91,16 @@ pub async fn enqueue(
     Ok(answers(specs, &rows, &row_of, &folded))
 }
 
-/// A job with neither deduplication id nor serialize key, for which the lane's defaults are looked up by the statement.
-pub(crate) struct SingleJob {
-    pub(crate) spec: JobSpec,
-    /// None: the lane's, or else that of the spec.
-    pub(crate) max_attempts: Option<i16>,
-}
-
-/// Accepts one job by one statement, which is its own transaction unless the connection is in one.
+/// Accepts one job with neither deduplication id nor serialize key by one statement, which looks the lane's defaults up and is its own transaction
+/// unless the connection is in one. Without `max_attempts` the lane's number counts, or else that of the spec.
 ///
 /// # Errors
 /// [`QueueError::NotFound`] when its lane was deleted or disabled.
 pub(crate) async fn enqueue_single(
     connection: &mut PgConnection,
-    SingleJob { spec, max_attempts }: &SingleJob,
-) -> Result<EnqueuedJob, QueueError> {
+    spec: &JobSpec,
+    max_attempts: Option<i16>,
+) -> Result<EnqueuedJob> {
     let id = sqlx::query_file_scalar!(
         "src/store/jobs/accept/enqueue_single.sql",
         JobId::generate().0,
@@ -128,7 +110,7 @@ pub(crate) async fn enqueue_single(
         spec.timeout_ms,
         rank(&spec.job_type, spec.priority),
         spec.priority,
-        *max_attempts,
+        max_attempts,
         spec.max_attempts,
         spec.job_type,
         spec.correlation_id,
@@ -157,7 +139,7 @@ struct Folded {
     is_parked: bool,
 }
 
-async fn store(connection: &mut PgConnection, rows: &[Row<'_>]) -> Result<Vec<Folded>, QueueError> {
+async fn store(connection: &mut PgConnection, rows: &[Row<'_>]) -> Result<Vec<Folded>> {
     let stored = sqlx::query_file_as!(
         Folded,
         "src/store/jobs/accept/enqueue.sql",
@@ -201,7 +183,7 @@ async fn store(connection: &mut PgConnection, rows: &[Row<'_>]) -> Result<Vec<Fo
 }
 
 /// The statement for the usual case, jobs that cannot be folded. It returns nothing.
-async fn store_plain(connection: &mut PgConnection, rows: &[Row<'_>]) -> Result<(), QueueError> {
+async fn store_plain(connection: &mut PgConnection, rows: &[Row<'_>]) -> Result<()> {
     sqlx::query_file!(
         "src/store/jobs/accept/enqueue_plain.sql",
         &column(rows, |row| row.id.0),

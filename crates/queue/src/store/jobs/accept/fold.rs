@@ -2,11 +2,9 @@
 
 use crate::store::jobs::accept::spec::JobSpec;
 use chrono::{DateTime, Utc};
-use model::{
-    id::{BatchId, IntegrationId, JobId},
-    job::rank,
-    trace::TraceContext,
-};
+use model::id::{BatchId, IntegrationId, JobId};
+use model::job::rank;
+use model::trace::TraceContext;
 use serde_json::Value;
 use std::collections::HashMap;
 

@@ -6,7 +6,7 @@ pub(super) mod record_key;
 mod spec;
 
 pub use enqueue::enqueue;
-pub(crate) use enqueue::{SingleJob, enqueue_single};
+pub(crate) use enqueue::enqueue_single;
 pub use record_key::{RESERVED_PREFIX, deduplication_id, record_of};
 pub use spec::JobSpec;
 // For `store::tidy`.

@@ -1,22 +1,17 @@
 //! What is accepted.
 
 use chrono::{DateTime, Utc};
-use model::{
-    id::{AppId, BatchId, IntegrationId},
-    trace::TraceContext,
-};
+use model::id::{AppId, BatchId, IntegrationId};
+use model::trace::TraceContext;
 use serde_json::Value;
 
 /// A job to be accepted. Integration, app and batch have been looked up and belong together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobSpec {
-    /// The app it belongs to.
     pub app_id: AppId,
-    /// Its lane.
     pub integration_id: IntegrationId,
     /// Its type; for a record's change the type of the event.
     pub job_type: String,
-    /// The payload.
     pub payload: Option<Value>,
     /// Type and id of the record, for a record's change.
     pub record: Option<(String, String)>,
@@ -24,11 +19,8 @@ pub struct JobSpec {
     pub deduplication_id: Option<String>,
     /// Jobs of one key run one at a time, in the order of acceptance.
     pub serialize_key: Option<String>,
-    /// Correlation id.
     pub correlation_id: String,
-    /// The trace of the call.
     pub trace: Option<TraceContext>,
-    /// The batch it is an item of.
     pub batch_id: Option<BatchId>,
     /// -100 to 100, higher first.
     pub priority: i16,

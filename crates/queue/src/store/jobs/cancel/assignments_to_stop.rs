@@ -1,6 +1,6 @@
 //! Which assignments a worker is to stop.
 
-use crate::error::QueueError;
+use crate::error::Result;
 use model::id::{AssignmentId, JobId};
 use sqlx::PgConnection;
 
@@ -9,7 +9,7 @@ use sqlx::PgConnection;
 pub(crate) async fn assignments_to_stop(
     connection: &mut PgConnection,
     leases: &[(JobId, AssignmentId)],
-) -> Result<Vec<AssignmentId>, QueueError> {
+) -> Result<Vec<AssignmentId>> {
     let (jobs, assignments): (Vec<JobId>, Vec<AssignmentId>) = leases.iter().copied().unzip();
     let found = sqlx::query_scalar!(
         r#"

@@ -1,13 +1,9 @@
 //! Cancelling the waiting jobs of a batch.
 
 use super::park::probe_only;
-use crate::{
-    error::QueueError,
-    store::jobs::cancel::{
-        one::{Cancelled, Reach, cancel_rows, leave_keys},
-        try_lock::try_lock_waiting,
-    },
-};
+use crate::error::Result;
+use crate::store::jobs::cancel::one::{Cancelled, Reach, cancel_rows, leave_keys};
+use crate::store::jobs::cancel::try_lock::try_lock_waiting;
 use model::id::{BatchId, JobId};
 use sqlx::PgConnection;
 
@@ -21,7 +17,7 @@ pub async fn cancel_batch_jobs(
     batch_id: BatchId,
     why: &str,
     limit: i64,
-) -> Result<Vec<JobId>, QueueError> {
+) -> Result<Vec<JobId>> {
     probe_only(connection).await?;
     let ids = batch_jobs_to_cancel(connection, batch_id, limit, &[]).await?;
     cancel_these(connection, batch_id, why, &ids).await
@@ -33,7 +29,7 @@ pub(crate) async fn batch_jobs_to_cancel(
     batch_id: BatchId,
     limit: i64,
     excluded: &[JobId],
-) -> Result<Vec<JobId>, QueueError> {
+) -> Result<Vec<JobId>> {
     let ids = sqlx::query_scalar!(
         r#"
         select j.id as "id: JobId" from headgate.jobs j
@@ -60,7 +56,7 @@ pub(crate) async fn cancel_these(
     batch_id: BatchId,
     why: &str,
     ids: &[JobId],
-) -> Result<Vec<JobId>, QueueError> {
+) -> Result<Vec<JobId>> {
     let locked = try_lock_waiting(connection, ids, Some(batch_id)).await?;
     if locked.is_empty() {
         return Ok(Vec::new());

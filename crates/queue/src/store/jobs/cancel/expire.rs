@@ -4,13 +4,9 @@
 //! quiet, limited or has an open breaker, because it waits for its time, its retry or its key, or because its re-sync is paused, is ended
 //! here, with the same result: an attempt that is counted and took no time, `cancelled`, with the outcome `expired`.
 
-use crate::{
-    error::QueueError,
-    store::jobs::cancel::{
-        one::{Cancelled, Reach, cancel_rows, leave_keys},
-        try_lock::try_lock_waiting,
-    },
-};
+use crate::error::Result;
+use crate::store::jobs::cancel::one::{Cancelled, Reach, cancel_rows, leave_keys};
+use crate::store::jobs::cancel::try_lock::try_lock_waiting;
 use chrono::{DateTime, Utc};
 use model::id::{JobId, WorkerId};
 use sqlx::PgConnection;
@@ -25,7 +21,7 @@ pub(crate) async fn expired(
     after: Option<ExpiredJob>,
     limit: i64,
     excluded: &[JobId],
-) -> Result<Vec<ExpiredJob>, QueueError> {
+) -> Result<Vec<ExpiredJob>> {
     let rows = sqlx::query!(
         r#"
         select j.expires_at as "expires_at!", j.id as "id: JobId" from headgate.jobs j
@@ -49,11 +45,7 @@ pub(crate) async fn expired(
 ///
 /// # Errors
 /// When the database refuses one of them, or the statement lost a race: nothing is changed.
-pub(crate) async fn expire(
-    connection: &mut PgConnection,
-    ids: &[JobId],
-    by: WorkerId,
-) -> Result<usize, QueueError> {
+pub(crate) async fn expire(connection: &mut PgConnection, ids: &[JobId], by: WorkerId) -> Result<usize> {
     let locked = try_lock_waiting(connection, ids, None).await?;
     if locked.is_empty() {
         return Ok(0);

@@ -1,18 +1,12 @@
 //! Cancelling many jobs together: what a bulk action does, set by set instead of job by job.
 
-use crate::{
-    error::QueueError,
-    store::jobs::{
-        cancel::one::{
-            Cancelled, Reach, cancel_rows, drop_successor, leave_keys, lock_integrations_and_keys,
-        },
-        rows::keys,
-    },
+use crate::error::Result;
+use crate::store::jobs::cancel::one::{
+    Cancelled, Reach, cancel_rows, drop_successor, leave_keys, lock_integrations_and_keys,
 };
-use model::{
-    actor::Scope,
-    id::{AppId, IntegrationId, JobId},
-};
+use crate::store::jobs::rows::keys;
+use model::actor::Scope;
+use model::id::{AppId, IntegrationId, JobId};
 use sqlx::PgConnection;
 use std::collections::HashSet;
 
@@ -25,7 +19,7 @@ pub async fn cancel_many(
     connection: &mut PgConnection,
     scope: Scope,
     ids: &[JobId],
-) -> Result<HashSet<JobId>, QueueError> {
+) -> Result<HashSet<JobId>> {
     let mut cancelled = HashSet::with_capacity(ids.len());
     // A second round for successors that became the row when the job before them was cancelled.
     for _ in 0..2 {

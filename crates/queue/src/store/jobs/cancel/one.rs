@@ -5,20 +5,15 @@
 //! key never overlap. Jobs of an integration that is being deleted end at once, also those being processed: that is safe, because no attempt
 //! follows.
 
-use crate::{
-    error::QueueError,
-    store::jobs::{
-        read::get::find,
-        rows::{entries::leave_queue, keys},
-    },
-    wake::CANCEL_CHANNEL,
-};
-use model::{
-    actor::Scope,
-    id::{IntegrationId, JobId, WorkerId},
-    job::{Job, JobStatus},
-    rules::transition::can_cancel,
-};
+use crate::error::{QueueError, Result};
+use crate::store::jobs::read::get::find;
+use crate::store::jobs::rows::entries::leave_queue;
+use crate::store::jobs::rows::keys;
+use crate::wake::CANCEL_CHANNEL;
+use model::actor::Scope;
+use model::id::{IntegrationId, JobId, WorkerId};
+use model::job::{Job, JobStatus};
+use model::rules::transition::can_cancel;
 use sqlx::PgConnection;
 
 /// Cancels a live job. One that is being processed is still `processing` in the answer, with `cancel_requested_at`: its worker is notified
@@ -28,7 +23,7 @@ use sqlx::PgConnection;
 ///
 /// # Errors
 /// [`QueueError::NotFound`], or [`QueueError::WrongState`] when the job has come to its end.
-pub async fn cancel(connection: &mut PgConnection, scope: Scope, id: JobId) -> Result<Job, QueueError> {
+pub async fn cancel(connection: &mut PgConnection, scope: Scope, id: JobId) -> Result<Job> {
     // Another round when the job moved between the read and the lock (a successor that became the row).
     for _ in 0..3 {
         let job = find(connection, scope, id).await?.ok_or(QueueError::NotFound)?;
@@ -61,7 +56,7 @@ pub async fn cancel_integration_jobs(
     connection: &mut PgConnection,
     integration_id: IntegrationId,
     limit: i64,
-) -> Result<u64, QueueError> {
+) -> Result<u64> {
     let ids = sqlx::query_scalar!(
         r#"
         select id as "id: JobId" from headgate.jobs where integration_id = $1
@@ -80,23 +75,23 @@ pub async fn cancel_integration_jobs(
     Ok(ended.len() as u64)
 }
 
-pub(in crate::store::jobs) struct Cancelled {
-    pub(in crate::store::jobs) ended: Vec<Ended>,
+pub(crate) struct Cancelled {
+    pub(crate) ended: Vec<Ended>,
     /// Jobs being processed, whose workers were requested to stop.
-    pub(in crate::store::jobs) requested: Vec<JobId>,
+    pub(crate) requested: Vec<JobId>,
 }
 
-pub(in crate::store::jobs) struct Ended {
-    pub(in crate::store::jobs) id: JobId,
-    pub(in crate::store::jobs) integration_id: IntegrationId,
-    pub(in crate::store::jobs) serialize_key: Option<String>,
+pub(crate) struct Ended {
+    pub(crate) id: JobId,
+    pub(crate) integration_id: IntegrationId,
+    pub(crate) serialize_key: Option<String>,
     /// The serialize key of the successor that took the row over.
-    pub(in crate::store::jobs) successor_key: Option<String>,
+    pub(crate) successor_key: Option<String>,
 }
 
 /// What a cancel of a job's id covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::store::jobs) enum Reach {
+pub(crate) enum Reach {
     /// The row, or a cancel request when it is being processed; a successor takes the row over when the job has ended.
     Rows,
     /// The row and its successor, at once.
@@ -109,10 +104,7 @@ pub(in crate::store::jobs) enum Reach {
 
 /// Takes the locks that come before those of jobs: their keys, and their integrations, which must not be deleted while this transaction writes
 /// down what may have arrived there.
-pub(in crate::store::jobs) async fn lock_integrations_and_keys(
-    connection: &mut PgConnection,
-    ids: &[JobId],
-) -> Result<(), QueueError> {
+pub(crate) async fn lock_integrations_and_keys(connection: &mut PgConnection, ids: &[JobId]) -> Result<()> {
     sqlx::query!(
         r#"
         select 1 as "one!" from headgate.integrations
@@ -127,10 +119,7 @@ pub(in crate::store::jobs) async fn lock_integrations_and_keys(
 }
 
 /// Locks the keys of jobs and of their successors: keys are locked before jobs, everywhere.
-pub(in crate::store::jobs) async fn lock_keys(
-    connection: &mut PgConnection,
-    ids: &[JobId],
-) -> Result<(), QueueError> {
+pub(crate) async fn lock_keys(connection: &mut PgConnection, ids: &[JobId]) -> Result<()> {
     let keyed = sqlx::query!(
         r#"
         select distinct j.integration_id as "integration_id!: IntegrationId", k.key as "key!"
@@ -157,12 +146,12 @@ pub(in crate::store::jobs) async fn lock_keys(
 
 /// Locks the rows, removes the entries of `waiting` and `ready`, then ends the jobs. The row's lock keeps a claim and a cancel from both winning.
 /// Each step is a statement of its own, so that it sees what a promotion or a claim committed before we got the lock.
-pub(in crate::store::jobs) async fn cancel_rows(
+pub(crate) async fn cancel_rows(
     connection: &mut PgConnection,
     ids: &[JobId],
     why: &str,
     reach: Reach,
-) -> Result<Cancelled, QueueError> {
+) -> Result<Cancelled> {
     leave_queue(connection, ids).await?;
     let requested = match reach {
         Reach::Rows | Reach::WithSuccessors => request_stop(connection, ids).await?,
@@ -186,7 +175,7 @@ pub(in crate::store::jobs) async fn cancel_rows(
 ///
 /// The notification is sent with the commit, or not at all. A worker that misses it finds the mark with its next heartbeat; a repeated request
 /// notifies again.
-async fn request_stop(connection: &mut PgConnection, ids: &[JobId]) -> Result<Vec<JobId>, QueueError> {
+async fn request_stop(connection: &mut PgConnection, ids: &[JobId]) -> Result<Vec<JobId>> {
     let requested = sqlx::query_scalar!(
         r#"
         with running as materialized (
@@ -211,10 +200,7 @@ async fn request_stop(connection: &mut PgConnection, ids: &[JobId]) -> Result<Ve
 }
 
 /// Cancels a job that is the successor of one that is being processed.
-pub(in crate::store::jobs) async fn drop_successor(
-    connection: &mut PgConnection,
-    id: JobId,
-) -> Result<Vec<Ended>, QueueError> {
+pub(crate) async fn drop_successor(connection: &mut PgConnection, id: JobId) -> Result<Vec<Ended>> {
     let ended = sqlx::query_as!(
         Ended,
         r#"
@@ -261,10 +247,7 @@ pub(in crate::store::jobs) async fn drop_successor(
 
 /// Takes ended jobs out of the queues of their serialize keys. A successor that took a row over may be the head of its own key by now: that key is
 /// advanced too, or the successor would never become claimable.
-pub(in crate::store::jobs) async fn leave_keys(
-    connection: &mut PgConnection,
-    ended: &[Ended],
-) -> Result<(), QueueError> {
+pub(crate) async fn leave_keys(connection: &mut PgConnection, ended: &[Ended]) -> Result<()> {
     let (lanes, keys): (Vec<IntegrationId>, Vec<String>) = ended
         .iter()
         .flat_map(|one| [&one.serialize_key, &one.successor_key].map(|key| (one.integration_id, key.clone())))

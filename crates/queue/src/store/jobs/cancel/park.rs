@@ -5,11 +5,9 @@
 //! portion, can be called any number of times, and may be interrupted anywhere. A job without `follows_batch` (a live change was folded into
 //! it, or somebody requeued it) is not parked.
 
-use crate::{error::QueueError, store::jobs::rows::enter_queue};
-use model::{
-    actor::Scope,
-    id::{AppId, BatchId, JobId},
-};
+use crate::{error::Result, store::jobs::rows::enter_queue};
+use model::actor::Scope;
+use model::id::{AppId, BatchId, JobId};
 use sqlx::{PgConnection, PgPool};
 
 /// Parks up to `limit` waiting jobs of a batch that is paused; those being processed are parked when they go back to the queue. Returns how many:
@@ -17,11 +15,7 @@ use sqlx::{PgConnection, PgPool};
 ///
 /// # Errors
 /// When the database refuses one of them.
-pub async fn park_batch(
-    connection: &mut PgConnection,
-    batch_id: BatchId,
-    limit: i64,
-) -> Result<i64, QueueError> {
+pub async fn park_batch(connection: &mut PgConnection, batch_id: BatchId, limit: i64) -> Result<i64> {
     probe_only(connection).await?;
     let ids = jobs_to_park(connection, batch_id, limit, &[]).await?;
     park_these(connection, batch_id, &ids).await
@@ -33,7 +27,7 @@ pub(crate) async fn jobs_to_park(
     batch_id: BatchId,
     limit: i64,
     excluded: &[JobId],
-) -> Result<Vec<JobId>, QueueError> {
+) -> Result<Vec<JobId>> {
     let ids = sqlx::query_scalar!(
         r#"
         select j.id as "id: JobId" from headgate.jobs j
@@ -61,7 +55,7 @@ pub(crate) async fn park_these(
     connection: &mut PgConnection,
     batch_id: BatchId,
     ids: &[JobId],
-) -> Result<i64, QueueError> {
+) -> Result<i64> {
     let count =
         sqlx::query_file_scalar!("src/store/jobs/cancel/park.sql", batch_id as BatchId, ids as &[JobId])
             .persistent(false)
@@ -75,11 +69,7 @@ pub(crate) async fn park_these(
 ///
 /// # Errors
 /// When the database refuses one of them.
-pub async fn resume_batch(
-    connection: &mut PgConnection,
-    batch_id: BatchId,
-    limit: i64,
-) -> Result<i64, QueueError> {
+pub async fn resume_batch(connection: &mut PgConnection, batch_id: BatchId, limit: i64) -> Result<i64> {
     probe_only(connection).await?;
     let ids = jobs_to_resume(connection, batch_id, limit, &[]).await?;
     resume_these(connection, batch_id, &ids).await
@@ -91,7 +81,7 @@ pub(crate) async fn jobs_to_resume(
     batch_id: BatchId,
     limit: i64,
     excluded: &[JobId],
-) -> Result<Vec<JobId>, QueueError> {
+) -> Result<Vec<JobId>> {
     let ids = sqlx::query_scalar!(
         r#"
         select j.id as "id: JobId" from headgate.jobs j
@@ -119,7 +109,7 @@ pub(crate) async fn resume_these(
     connection: &mut PgConnection,
     batch_id: BatchId,
     ids: &[JobId],
-) -> Result<i64, QueueError> {
+) -> Result<i64> {
     let parked = sqlx::query_scalar!(
         r#"
         select j.id as "id: JobId"
@@ -142,7 +132,7 @@ pub(crate) async fn resume_these(
 }
 
 /// Batches that have parked jobs and are not paused. It takes one probe of the index per batch that has any.
-pub async fn batches_to_resume(pool: &PgPool) -> Result<Vec<BatchId>, QueueError> {
+pub async fn batches_to_resume(pool: &PgPool) -> Result<Vec<BatchId>> {
     let batches = sqlx::query_scalar!(
         r#"
         with recursive with_parked (batch_id) as (
@@ -165,7 +155,7 @@ pub async fn batches_to_resume(pool: &PgPool) -> Result<Vec<BatchId>, QueueError
 }
 
 /// Lets the planner only probe indexes: a plan made for tables of another size must not read whole tables for a portion.
-pub(in crate::store::jobs) async fn probe_only(connection: &mut PgConnection) -> Result<(), QueueError> {
+pub(crate) async fn probe_only(connection: &mut PgConnection) -> Result<()> {
     sqlx::query!(
         r#"
         select set_config('enable_seqscan', 'off', true) as "seqscan!", set_config('enable_hashjoin', 'off', true) as "hashjoin!",
@@ -178,20 +168,17 @@ pub(in crate::store::jobs) async fn probe_only(connection: &mut PgConnection) ->
 }
 
 /// Resumes jobs into which a change was just folded. The caller has their rows locked.
-pub(in crate::store::jobs) async fn resume(
-    connection: &mut PgConnection,
-    ids: &[JobId],
-) -> Result<(), QueueError> {
+pub(crate) async fn resume(connection: &mut PgConnection, ids: &[JobId]) -> Result<()> {
     unpark(connection, Scope::AllApps, ids, false).await?;
     Ok(())
 }
 
 /// Resumes those of the jobs that are parked and detaches them from their batch, so that its pause no longer applies to them. Returns which.
-pub(in crate::store::jobs) async fn resume_detached(
+pub(crate) async fn resume_detached(
     connection: &mut PgConnection,
     scope: Scope,
     ids: &[JobId],
-) -> Result<Vec<JobId>, QueueError> {
+) -> Result<Vec<JobId>> {
     unpark(connection, scope, ids, true).await
 }
 
@@ -200,7 +187,7 @@ async fn unpark(
     scope: Scope,
     ids: &[JobId],
     is_detached: bool,
-) -> Result<Vec<JobId>, QueueError> {
+) -> Result<Vec<JobId>> {
     let resumed = sqlx::query_scalar!(
         r#"
         with wanted as materialized (

@@ -1,6 +1,6 @@
 //! Locking waiting jobs that are to be ended, without waiting for locks.
 
-use crate::{error::QueueError, store::jobs::rows::keys};
+use crate::{error::Result, store::jobs::rows::keys};
 use model::id::{BatchId, IntegrationId, JobId};
 use sqlx::PgConnection;
 
@@ -13,7 +13,7 @@ pub(super) async fn try_lock_waiting(
     connection: &mut PgConnection,
     ids: &[JobId],
     batch_id: Option<BatchId>,
-) -> Result<Vec<JobId>, QueueError> {
+) -> Result<Vec<JobId>> {
     let rows = sqlx::query!(
         r#"
         with locked as materialized (

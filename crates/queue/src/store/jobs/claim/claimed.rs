@@ -1,19 +1,17 @@
 //! What a claim returns.
 
-use crate::error::QueueError;
+use crate::error::Result;
 use chrono::{DateTime, Utc};
-use model::{
-    id::{AppId, AssignmentId, BatchId, ClaimBatchId, IntegrationId, JobId},
-    trace::TraceContext,
-};
+use model::id::{AppId, AssignmentId, BatchId, ClaimBatchId, IntegrationId, JobId};
+use model::trace::TraceContext;
 use serde_json::Value;
 use sqlx::{Decode, Postgres, Row as _, Type, postgres::PgRow};
 
 /// The rows of a claim, undecoded: decoding 2,000 takes milliseconds, in which the next claim can already run.
 #[derive(Debug)]
 pub struct Claimed {
-    pub(in crate::store::jobs) batch_id: ClaimBatchId,
-    pub(in crate::store::jobs) rows: Vec<PgRow>,
+    pub(crate) batch_id: ClaimBatchId,
+    pub(crate) rows: Vec<PgRow>,
 }
 
 impl Claimed {
@@ -39,7 +37,7 @@ impl Claimed {
     ///
     /// # Errors
     /// When a column has another type than expected.
-    pub fn leases(&self) -> Result<Vec<(AssignmentId, IntegrationId)>, QueueError> {
+    pub fn leases(&self) -> Result<Vec<(AssignmentId, IntegrationId)>> {
         self.rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect()
     }
 
@@ -47,7 +45,7 @@ impl Claimed {
     ///
     /// # Errors
     /// When a column has another type than expected.
-    pub fn jobs(self) -> Result<Vec<ClaimedJob>, QueueError> {
+    pub fn jobs(self) -> Result<Vec<ClaimedJob>> {
         let mut jobs: Vec<ClaimedJob> =
             self.rows.iter().map(|row| ClaimedJob::read(row, self.batch_id)).collect::<Result<_, _>>()?;
         jobs.sort_by_key(|job| (job.rank, job.created_at, job.id));
@@ -58,17 +56,11 @@ impl Claimed {
 /// A job that this process has under a lease.
 #[derive(Clone, Debug)]
 pub struct ClaimedJob {
-    /// The claim it came with.
     pub claim_batch_id: ClaimBatchId,
-    /// The job's id.
     pub id: JobId,
-    /// The app it belongs to.
     pub app_id: AppId,
-    /// Its lane.
     pub integration_id: IntegrationId,
-    /// The batch it is an item of.
     pub batch_id: Option<BatchId>,
-    /// The lease.
     pub assignment_id: AssignmentId,
     /// When it was accepted.
     pub created_at: DateTime<Utc>,
@@ -94,11 +86,8 @@ pub struct ClaimedJob {
     pub may_have_arrived: bool,
     /// Whether everything is to be sent, not the difference.
     pub is_full: bool,
-    /// The type of job.
     pub job_type: String,
-    /// Type of the record, for a record's change.
     pub record_type: Option<String>,
-    /// Id of the record, for a record's change.
     pub record_id: Option<String>,
     /// At most one live job per integration and id.
     pub deduplication_id: Option<String>,
@@ -106,9 +95,7 @@ pub struct ClaimedJob {
     pub serialize_key: Option<String>,
     /// Correlation id of the newest change.
     pub correlation_id: String,
-    /// The trace it was accepted with.
     pub trace: Option<TraceContext>,
-    /// The payload it was accepted with.
     pub payload: Option<Value>,
 }
 

@@ -1,12 +1,10 @@
 //! The connection that an engine claims on.
 
-use crate::{
-    error::QueueError,
-    pool::prepare,
-    store::jobs::claim::{
-        claimed::Claimed,
-        take::{BEGIN, ClaimRequest, SESSION_SETTINGS, begin, claim_few, claim_on, prepare_few},
-    },
+use crate::error::Result;
+use crate::pool::prepare;
+use crate::store::jobs::claim::claimed::Claimed;
+use crate::store::jobs::claim::take::{
+    BEGIN, ClaimRequest, SESSION_SETTINGS, begin, claim_few, claim_on, prepare_few,
 };
 use sqlx::{Connection as _, PgConnection, PgPool, postgres::PgConnectOptions};
 use std::{sync::Arc, time::Duration};
@@ -80,7 +78,7 @@ impl Claimer {
     ///
     /// # Errors
     /// As [`claim`](crate::store::jobs::claim()). Whether jobs were claimed is then unknown: `release_orphans` finds out.
-    pub async fn claim(&mut self, request: &ClaimRequest) -> Result<(Claimed, Durability), QueueError> {
+    pub async fn claim(&mut self, request: &ClaimRequest) -> Result<(Claimed, Durability)> {
         let mut connection = self.take().await?;
         if self.expects_few() {
             self.short_claims += 1;
@@ -116,7 +114,7 @@ impl Claimer {
         limit: i32,
         recently: Duration,
         program: Option<&str>,
-    ) -> Result<NextWork, QueueError> {
+    ) -> Result<NextWork> {
         let mut connection = self.take().await?;
         let next = find_next_work_on(&mut connection, limit, recently, program).await?;
         self.open = Some(connection);
@@ -130,7 +128,7 @@ impl Claimer {
     }
 
     /// Takes the connection out; it is put back only after success, because a claim that failed or was cut off may leave it inside a transaction.
-    async fn take(&mut self) -> Result<PgConnection, QueueError> {
+    async fn take(&mut self) -> Result<PgConnection> {
         if let Some(connection) = self.open.take() {
             return Ok(connection);
         }
@@ -152,7 +150,7 @@ pub async fn find_next_work(
     limit: i32,
     recently: Duration,
     program: Option<&str>,
-) -> Result<NextWork, QueueError> {
+) -> Result<NextWork> {
     let mut transaction = begin(pool).await?;
     let next = find_next_work_on(&mut transaction, limit, recently, program).await?;
     transaction.commit().await?;
@@ -165,7 +163,7 @@ async fn find_next_work_on(
     limit: i32,
     recently: Duration,
     program: Option<&str>,
-) -> Result<NextWork, QueueError> {
+) -> Result<NextWork> {
     let row = sqlx::query!(
         r#"
         select
@@ -222,7 +220,7 @@ async fn find_next_work_on(
 /// Returns how many; what they claimed is rolled back.
 ///
 /// Neither `statement_timeout` nor `idle_in_transaction_session_timeout` ends a session that waits for its client to read.
-pub async fn terminate_stalled_claims(pool: &PgPool) -> Result<i64, QueueError> {
+pub async fn terminate_stalled_claims(pool: &PgPool) -> Result<i64> {
     let count = sqlx::query_scalar!(
         r#"
         select count(*) filter (where pg_terminate_backend(a.pid)) as "count!"
@@ -242,7 +240,7 @@ pub async fn terminate_stalled_claims(pool: &PgPool) -> Result<i64, QueueError> 
 ///
 /// # Errors
 /// On any error, what was committed ahead of the disk may be lost.
-pub async fn wait_until_durable(pool: &PgPool) -> Result<(), QueueError> {
+pub async fn wait_until_durable(pool: &PgPool) -> Result<()> {
     // The smallest transaction whose commit waits for the disk: one WAL record that nobody reads.
     sqlx::query("select pg_logical_emit_message(true, 'headgate', '')").execute(pool).await?;
     Ok(())

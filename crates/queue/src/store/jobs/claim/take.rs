@@ -1,11 +1,9 @@
 //! Claims: takes jobs that may run now under a lease. `claim.sql` chooses them, `claim_few.sql` does where there is little to decide, and
 //! `claim_take.sql` takes the chosen ones.
 
-use crate::{
-    error::QueueError,
-    pool::lookup_settings,
-    store::jobs::claim::claimed::{Claimed, ClaimedJob},
-};
+use crate::error::Result;
+use crate::store::connections::lookup_settings;
+use crate::store::jobs::claim::claimed::{Claimed, ClaimedJob};
 use model::id::{AssignmentId, ClaimBatchId, IntegrationId, WorkerId};
 use sqlx::{AssertSqlSafe, PgConnection, PgPool, Postgres, Row as _, Transaction};
 use std::collections::HashMap;
@@ -44,22 +42,21 @@ macro_rules! settings {
         )
     };
 }
-pub(in crate::store::jobs) const SESSION_SETTINGS: &str = settings!("set");
+pub(crate) const SESSION_SETTINGS: &str = settings!("set");
 const TRANSACTION_SETTINGS: &str = settings!("set local");
 
 const CLAIM: &str = concat!(include_str!("claim.sql"), include_str!("claim_take.sql"));
 const CLAIM_FEW: &str = concat!(include_str!("claim_few.sql"), include_str!("claim_take.sql"));
 
 /// Claims take turns on an advisory lock. It is taken by a statement of its own, so that the claim sees what the last one committed.
-pub(in crate::store::jobs) const BEGIN: &str =
-    "begin isolation level read committed; select pg_advisory_xact_lock(4711, 1)";
+pub(crate) const BEGIN: &str = "begin isolation level read committed; select pg_advisory_xact_lock(4711, 1)";
 
 /// Claims jobs: urgent first, then fair over integrations, then by age (`claim.sql` says how). An engine's claimer tries
 /// [a shorter statement](crate::store::jobs::Claimer) first.
 ///
 /// # Errors
 /// When other processes kept the claim from its turn for two seconds.
-pub async fn claim(pool: &PgPool, request: &ClaimRequest) -> Result<Vec<ClaimedJob>, QueueError> {
+pub async fn claim(pool: &PgPool, request: &ClaimRequest) -> Result<Vec<ClaimedJob>> {
     let mut transaction = begin(pool).await?;
     let claimed = claim_on(&mut transaction, request).await?;
     transaction.commit().await?;
@@ -70,16 +67,14 @@ pub async fn claim(pool: &PgPool, request: &ClaimRequest) -> Result<Vec<ClaimedJ
 ///
 /// # Errors
 /// As [`claim`].
-pub async fn claim_and_roll_back(pool: &PgPool, request: &ClaimRequest) -> Result<usize, QueueError> {
+pub async fn claim_and_roll_back(pool: &PgPool, request: &ClaimRequest) -> Result<usize> {
     let mut transaction = begin(pool).await?;
     let claimed = claim_on(&mut transaction, request).await?;
     transaction.rollback().await?;
     Ok(claimed.len())
 }
 
-pub(in crate::store::jobs) async fn begin(
-    pool: &PgPool,
-) -> Result<Transaction<'static, Postgres>, QueueError> {
+pub(crate) async fn begin(pool: &PgPool) -> Result<Transaction<'static, Postgres>> {
     let mut transaction = pool.begin().await?;
     sqlx::raw_sql(TRANSACTION_SETTINGS).execute(&mut *transaction).await?;
     take_turn(&mut transaction).await?;
@@ -87,7 +82,7 @@ pub(in crate::store::jobs) async fn begin(
 }
 
 /// Waits until no other claim is under way, and keeps others waiting until the transaction ends.
-pub(in crate::store::jobs) async fn take_turn(connection: &mut PgConnection) -> Result<(), QueueError> {
+pub(crate) async fn take_turn(connection: &mut PgConnection) -> Result<()> {
     sqlx::query("select pg_advisory_xact_lock(4711, 1)").execute(connection).await?;
     Ok(())
 }
@@ -95,10 +90,7 @@ pub(in crate::store::jobs) async fn take_turn(connection: &mut PgConnection) -> 
 /// The claim statement alone. The caller has taken the turn ([`take_turn`]) by an earlier statement.
 ///
 /// It does not use sqlx's macro, which would decode each row before it reads the next, and so prolong the turn.
-pub(in crate::store::jobs) async fn claim_on(
-    connection: &mut PgConnection,
-    request: &ClaimRequest,
-) -> Result<Claimed, QueueError> {
+pub(crate) async fn claim_on(connection: &mut PgConnection, request: &ClaimRequest) -> Result<Claimed> {
     let (lanes, counts): (Vec<IntegrationId>, Vec<i32>) =
         request.busy.iter().map(|(lane, count)| (*lane, clamp(*count))).unzip();
     let batch_id = ClaimBatchId::generate();
@@ -124,7 +116,7 @@ pub(in crate::store::jobs) async fn claim_on(
     Ok(Claimed { batch_id, rows })
 }
 
-pub(in crate::store::jobs) async fn prepare_few(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
+pub(crate) async fn prepare_few(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
     let prepared =
         format!("prepare headgate_claim_few (uuid, int, int, uuid[], int[], uuid, text) as {CLAIM_FEW}");
     sqlx::raw_sql(AssertSqlSafe(prepared)).execute(connection).await?;
@@ -133,10 +125,10 @@ pub(in crate::store::jobs) async fn prepare_few(connection: &mut PgConnection) -
 
 /// A whole claim in one round trip, its turn and its commit included: it takes everything that is ready, where that is so little that nothing has
 /// to be divided. None where it is more; then [`claim_on`] decides.
-pub(in crate::store::jobs) async fn claim_few(
+pub(crate) async fn claim_few(
     connection: &mut PgConnection,
     request: &ClaimRequest,
-) -> Result<Option<Claimed>, QueueError> {
+) -> Result<Option<Claimed>> {
     let (lanes, counts): (Vec<String>, Vec<String>) =
         request.busy.iter().map(|(lane, count)| (lane.to_string(), clamp(*count).to_string())).unzip();
     let batch_id = ClaimBatchId::generate();

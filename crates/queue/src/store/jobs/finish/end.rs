@@ -2,12 +2,10 @@
 
 use crate::store::jobs::ClaimedJob;
 use chrono::{DateTime, Utc};
-use model::{
-    attempt::AttemptOutcome,
-    exchange::Exchange,
-    id::{AssignmentId, IntegrationId, JobId},
-    rules::verdict::{ErrorKind, Verdict},
-};
+use model::attempt::AttemptOutcome;
+use model::exchange::Exchange;
+use model::id::{AssignmentId, IntegrationId, JobId};
+use model::rules::verdict::{ErrorKind, Verdict};
 use serde_json::Value;
 use std::time::Duration;
 
@@ -107,9 +105,7 @@ pub enum Ending {
 /// One job and how its attempt ends.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AttemptEnd {
-    /// The job's id.
     pub job_id: JobId,
-    /// Its lane.
     pub integration_id: IntegrationId,
     /// Its deduplication id. With the integration it gives the order of locks.
     pub deduplication_id: Option<String>,
@@ -147,7 +143,7 @@ impl AttemptEnd {
         matches!(self.ending, Ending::Completed { .. } | Ending::Cancelled { .. }) && !self.is_uncertain
     }
 
-    pub(in crate::store::jobs) fn is_final(&self) -> bool {
+    pub(crate) fn is_final(&self) -> bool {
         matches!(self.ending, Ending::Completed { .. } | Ending::Cancelled { .. } | Ending::Dead { .. })
     }
 
@@ -156,7 +152,7 @@ impl AttemptEnd {
         matches!(self.ending, Ending::Retried { .. } | Ending::Released { .. })
     }
 
-    pub(in crate::store::jobs) fn lock_order(&self) -> (IntegrationId, bool, Option<&str>, JobId) {
+    pub(crate) fn lock_order(&self) -> (IntegrationId, bool, Option<&str>, JobId) {
         let deduplication_id = self.deduplication_id.as_deref();
         (self.integration_id, deduplication_id.is_none(), deduplication_id, self.job_id)
     }

@@ -4,10 +4,9 @@
 //! for as long as it likes. So the ends of a batch whose `lock_timeout` ran out are split without waiting: rows and keys that are free are locked
 //! here, in the order of locks, so that their ends can be written at once; the other ends are returned.
 
-use crate::{
-    error::QueueError,
-    store::jobs::{finish::end::AttemptEnd, rows::keys},
-};
+use crate::error::Result;
+use crate::store::jobs::finish::end::AttemptEnd;
+use crate::store::jobs::rows::keys;
 use model::id::{IntegrationId, JobId};
 use sqlx::PgConnection;
 use std::collections::HashSet;
@@ -16,7 +15,7 @@ use std::collections::HashSet;
 pub(crate) async fn locked_elsewhere(
     connection: &mut PgConnection,
     ends: &[AttemptEnd],
-) -> Result<HashSet<usize>, QueueError> {
+) -> Result<HashSet<usize>> {
     let keyed: Vec<(usize, IntegrationId, String)> = ends
         .iter()
         .enumerate()

@@ -2,16 +2,12 @@
 
 use crate::store::jobs::finish::end::{AttemptEnd, Ending, Failure, Response};
 use chrono::{DateTime, Utc};
-use model::{
-    attempt::AttemptOutcome,
-    exchange::Exchange,
-    id::{DeadLetterId, IntegrationId},
-    rules::{
-        fingerprint::{cause_of, fingerprint},
-        verdict::{ErrorKind, Verdict},
-    },
-    text::{EXCERPT_CHARS, sanitise},
-};
+use model::attempt::AttemptOutcome;
+use model::exchange::Exchange;
+use model::id::{DeadLetterId, IntegrationId};
+use model::rules::fingerprint::{cause_of, fingerprint};
+use model::rules::verdict::{ErrorKind, Verdict};
+use model::text::{EXCERPT_CHARS, sanitise};
 use serde_json::Value;
 
 #[derive(Default)]

@@ -1,6 +1,6 @@
 //! Progress of attempts.
 
-use crate::error::QueueError;
+use crate::error::Result;
 use model::id::{AssignmentId, JobId};
 use sqlx::PgPool;
 
@@ -10,7 +10,7 @@ pub(crate) async fn note_progress(
     (job_id, assignment_id): (JobId, AssignmentId),
     (done, total): (u64, Option<u64>),
     note: &str,
-) -> Result<bool, QueueError> {
+) -> Result<bool> {
     let count = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
     // No wait for the disk: a crash of the database that loses the progress ends the attempt as well.
     let noted = sqlx::query!(

@@ -1,24 +1,14 @@
 //! Recording the end of an attempt: the result is written together with the counters, fenced by the lease.
 
-use crate::{
-    error::QueueError,
-    pool::lookup_settings,
-    store::jobs::{
-        finish::{
-            end::{Applied, AttemptEnd},
-            params::EndParams,
-        },
-        rows::{
-            columns::{column, sparse},
-            keys,
-        },
-    },
-};
+use crate::error::Result;
+use crate::store::connections::lookup_settings;
+use crate::store::jobs::finish::end::{Applied, AttemptEnd};
+use crate::store::jobs::finish::params::EndParams;
+use crate::store::jobs::rows::columns::{column, sparse};
+use crate::store::jobs::rows::keys;
 use chrono::{DateTime, Utc};
-use model::{
-    id::{IntegrationId, JobId},
-    text::{EXCERPT_CHARS, sanitise},
-};
+use model::id::{IntegrationId, JobId};
+use model::text::{EXCERPT_CHARS, sanitise};
 use serde_json::Value;
 use sqlx::PgConnection;
 use std::collections::BTreeSet;
@@ -45,7 +35,7 @@ pub struct Finished {
 /// # Errors
 /// When the batch lost a race (a deadlock, a unique row, a lock that was not granted within the transaction's `lock_timeout`): repeat it in
 /// parts.
-pub async fn finish(connection: &mut PgConnection, ends: &[AttemptEnd]) -> Result<Finished, QueueError> {
+pub async fn finish(connection: &mut PgConnection, ends: &[AttemptEnd]) -> Result<Finished> {
     if ends.is_empty() {
         return Ok(Finished { applied: Vec::new(), is_work_made: false });
     }
@@ -111,7 +101,7 @@ struct Row {
     successor_key: Option<String>,
 }
 
-async fn write(connection: &mut PgConnection, ends: &[&AttemptEnd]) -> Result<Vec<Row>, QueueError> {
+async fn write(connection: &mut PgConnection, ends: &[&AttemptEnd]) -> Result<Vec<Row>> {
     let params: Vec<EndParams> = ends.iter().map(|end| EndParams::of(end)).collect();
     let rows = sqlx::query_file_as!(
         Row,
@@ -150,7 +140,7 @@ async fn write(connection: &mut PgConnection, ends: &[&AttemptEnd]) -> Result<Ve
 }
 
 /// Runs the statement for the usual case; jobs that have a successor by then are ended by the general one. Their rows are locked already.
-async fn write_plain(connection: &mut PgConnection, ends: &[&AttemptEnd]) -> Result<Vec<Row>, QueueError> {
+async fn write_plain(connection: &mut PgConnection, ends: &[&AttemptEnd]) -> Result<Vec<Row>> {
     let params: Vec<EndParams> = ends.iter().map(|end| EndParams::of(end)).collect();
     let written = sqlx::query_file!(
         "src/store/jobs/finish/finish_plain.sql",

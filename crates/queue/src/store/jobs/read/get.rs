@@ -1,16 +1,12 @@
 //! One job with its attempts, whichever table it is in.
 
 use super::part::{self, Part};
-use crate::{
-    error::QueueError,
-    store::jobs::read::rows::{JobRow, select},
-};
-use model::{
-    actor::Scope,
-    attempt::{Attempt, AttemptOutcome},
-    id::{JobId, WorkerId},
-    job::{FoldedChange, Job, JobDetail, JobStatus, Progress},
-};
+use crate::error::{QueueError, Result};
+use crate::store::jobs::read::rows::{JobRow, select};
+use model::actor::Scope;
+use model::attempt::{Attempt, AttemptOutcome};
+use model::id::{JobId, WorkerId};
+use model::job::{FoldedChange, Job, JobDetail, JobStatus, Progress};
 use serde_json::Value;
 use sqlx::{PgConnection, PgPool, QueryBuilder};
 
@@ -18,7 +14,7 @@ use sqlx::{PgConnection, PgPool, QueryBuilder};
 ///
 /// # Errors
 /// [`QueueError::NotFound`] when there is none in scope.
-pub async fn get(pool: &PgPool, scope: Scope, id: JobId) -> Result<JobDetail, QueueError> {
+pub async fn get(pool: &PgPool, scope: Scope, id: JobId) -> Result<JobDetail> {
     let mut connection = pool.acquire().await?;
     let job = find(&mut connection, scope, id).await?.ok_or(QueueError::NotFound)?;
     let (attempts, last) = attempts(&mut connection, &job).await?;
@@ -27,7 +23,7 @@ pub async fn get(pool: &PgPool, scope: Scope, id: JobId) -> Result<JobDetail, Qu
 }
 
 /// The job with this id, or the one of the dead letter with this id.
-pub async fn find_by_any_id(pool: &PgPool, scope: Scope, id: JobId) -> Result<Option<Job>, QueueError> {
+pub async fn find_by_any_id(pool: &PgPool, scope: Scope, id: JobId) -> Result<Option<Job>> {
     let mut connection = pool.acquire().await?;
     if let Some(job) = find(&mut connection, scope, id).await? {
         return Ok(Some(job));
@@ -45,7 +41,7 @@ pub async fn find_by_any_id(pool: &PgPool, scope: Scope, id: JobId) -> Result<Op
 }
 
 /// The job, if it is in scope. A job may move from one table to another during the query: a second query finds it there.
-pub async fn find(connection: &mut PgConnection, scope: Scope, id: JobId) -> Result<Option<Job>, QueueError> {
+pub async fn find(connection: &mut PgConnection, scope: Scope, id: JobId) -> Result<Option<Job>> {
     for _ in 0..2 {
         if let Some(row) = read_once(connection, scope, id).await? {
             return Ok(Some(Job::from(row)));
@@ -54,11 +50,7 @@ pub async fn find(connection: &mut PgConnection, scope: Scope, id: JobId) -> Res
     Ok(None)
 }
 
-async fn read_once(
-    connection: &mut PgConnection,
-    scope: Scope,
-    id: JobId,
-) -> Result<Option<JobRow>, QueueError> {
+async fn read_once(connection: &mut PgConnection, scope: Scope, id: JobId) -> Result<Option<JobRow>> {
     let mut query = QueryBuilder::new("select * from (");
     for (index, part) in Part::ALL.into_iter().enumerate() {
         query.push(if index == 0 { "(" } else { " union all (" }).push(select(part));
@@ -78,7 +70,7 @@ struct Last {
 }
 
 /// The failed attempts, and the one that completed, was cancelled or is still running.
-async fn attempts(connection: &mut PgConnection, job: &Job) -> Result<(Vec<Attempt>, Last), QueueError> {
+async fn attempts(connection: &mut PgConnection, job: &Job) -> Result<(Vec<Attempt>, Last)> {
     let ended = sqlx::query_scalar!(
         r#"
         select case
@@ -140,7 +132,7 @@ async fn attempts(connection: &mut PgConnection, job: &Job) -> Result<(Vec<Attem
 }
 
 /// The changes that were folded into the job, as `enqueue.sql` wrote them.
-async fn folded_changes(connection: &mut PgConnection, job: &Job) -> Result<Vec<FoldedChange>, QueueError> {
+async fn folded_changes(connection: &mut PgConnection, job: &Job) -> Result<Vec<FoldedChange>> {
     if job.folded == 0 {
         return Ok(Vec::new());
     }
@@ -171,11 +163,7 @@ async fn folded_changes(connection: &mut PgConnection, job: &Job) -> Result<Vec<
 }
 
 /// HTTP exchanges are in the rows of the attempts, also for attempts of which a dead letter keeps the rest.
-async fn add_exchanges(
-    connection: &mut PgConnection,
-    id: JobId,
-    attempts: &mut [Attempt],
-) -> Result<(), QueueError> {
+async fn add_exchanges(connection: &mut PgConnection, id: JobId, attempts: &mut [Attempt]) -> Result<()> {
     let kept = sqlx::query!(
         r#"
         select attempt, started_at, exchange as "exchange!"

@@ -1,10 +1,8 @@
 //! The jobs around one in the queue of its serialize key.
 
-use crate::error::QueueError;
-use model::{
-    id::JobId,
-    job::{JobStatus, KeyNeighbour},
-};
+use crate::error::Result;
+use model::id::JobId;
+use model::job::{JobStatus, KeyNeighbour};
 use sqlx::PgPool;
 
 /// How many jobs before it and behind it are returned.
@@ -12,7 +10,7 @@ const MAX_PER_SIDE: i64 = 3;
 
 /// Jobs of the same serialize key, in order: the head of the key, up to three before the job, the job itself, up to three behind it. Empty when
 /// the job has no key.
-pub async fn key_neighbours(pool: &PgPool, id: JobId) -> Result<Vec<KeyNeighbour>, QueueError> {
+pub async fn key_neighbours(pool: &PgPool, id: JobId) -> Result<Vec<KeyNeighbour>> {
     let rows = sqlx::query!(
         r#"
         with own as materialized (

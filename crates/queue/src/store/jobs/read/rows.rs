@@ -2,12 +2,10 @@
 
 use crate::store::jobs::Part;
 use chrono::{DateTime, Utc};
-use model::{
-    id::{AppId, BatchId, IntegrationId, JobId},
-    integration::IntegrationType,
-    job::{Job, JobStatus},
-    rules::verdict::ErrorKind,
-};
+use model::id::{AppId, BatchId, IntegrationId, JobId};
+use model::integration::IntegrationType;
+use model::job::{Job, JobStatus};
+use model::rules::verdict::ErrorKind;
 use serde_json::Value;
 
 #[derive(Clone, Debug, sqlx::FromRow)]

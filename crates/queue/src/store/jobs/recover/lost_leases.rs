@@ -4,14 +4,11 @@
 //! the next process. A delivery kills none, and a deployment whose workers are killed again and again must not give up deliveries that were never
 //! sent: a delivery goes back each time, from the third time on after a wait that doubles, in case it does kill them.
 
-use crate::{
-    error::QueueError,
-    store::jobs::rows::{columns::column, keys},
-};
-use model::{
-    id::{ClaimBatchId, IntegrationId, JobId, WorkerId},
-    rules::fingerprint::cause_of,
-};
+use crate::error::Result;
+use crate::store::jobs::rows::columns::column;
+use crate::store::jobs::rows::keys;
+use model::id::{ClaimBatchId, IntegrationId, JobId, WorkerId};
+use model::rules::fingerprint::cause_of;
 use sqlx::PgConnection;
 
 /// From so many leases lost in a row on, the job itself may be the cause.
@@ -106,7 +103,7 @@ pub(crate) async fn claims_of_dead_workers(
     connection: &mut PgConnection,
     after: Option<ClaimBatchId>,
     limit: i64,
-) -> Result<DeadClaims, QueueError> {
+) -> Result<DeadClaims> {
     let rows = sqlx::query!(
         r#"
         select b.id as "batch_id: ClaimBatchId", b.worker_id as "worker_id: WorkerId",
@@ -137,7 +134,7 @@ pub(crate) async fn claims_of_dead_workers(
 pub(crate) async fn delete_dead_claims(
     connection: &mut PgConnection,
     batches: &[ClaimBatchId],
-) -> Result<(), QueueError> {
+) -> Result<()> {
     sqlx::query!(
         r#"
         delete from headgate.claim_batches b
@@ -157,7 +154,7 @@ pub(crate) async fn delete_dead_claims(
 ///
 /// # Errors
 /// When the statement lost a race: nothing is changed, sweep again.
-pub async fn recover_lost_leases(connection: &mut PgConnection, limit: i64) -> Result<Recovered, QueueError> {
+pub async fn recover_lost_leases(connection: &mut PgConnection, limit: i64) -> Result<Recovered> {
     let found = claims_of_dead_workers(connection, None, limit).await?;
     let recovered = recover(connection, &found.jobs).await?;
     delete_dead_claims(connection, &found.batches).await?;
@@ -169,10 +166,7 @@ pub async fn recover_lost_leases(connection: &mut PgConnection, limit: i64) -> R
 ///
 /// # Errors
 /// When the database refuses one of them, or the statement lost a race: nothing is changed.
-pub(crate) async fn recover(
-    connection: &mut PgConnection,
-    jobs: &[(JobId, WorkerId)],
-) -> Result<Recovered, QueueError> {
+pub(crate) async fn recover(connection: &mut PgConnection, jobs: &[(JobId, WorkerId)]) -> Result<Recovered> {
     struct Row {
         id: JobId,
         integration_id: IntegrationId,
@@ -219,7 +213,7 @@ pub(crate) async fn recover(
 async fn lock_recoverable(
     connection: &mut PgConnection,
     jobs: &[(JobId, WorkerId)],
-) -> Result<Vec<Recoverable>, QueueError> {
+) -> Result<Vec<Recoverable>> {
     let rows = sqlx::query!(
         r#"
         select g.id as "id!: JobId", g.worker_id as "worker_id!: WorkerId", j.integration_id as "integration_id!: IntegrationId",

@@ -1,16 +1,13 @@
 //! Jobs that a live worker has under a lease without knowing: its claim was committed, but the answer was lost with the connection.
 
-use crate::{
-    error::QueueError,
-    store::jobs::{AttemptEnd, Ending, claim::take::take_turn, finish, locked_elsewhere},
-};
+use crate::error::Result;
+use crate::store::jobs::claim::take::take_turn;
+use crate::store::jobs::{AttemptEnd, Ending, finish, locked_elsewhere};
 use chrono::DateTime;
 use model::id::{AssignmentId, ClaimBatchId, IntegrationId, JobId, WorkerId};
 use sqlx::PgPool;
-use std::{
-    collections::{HashMap, HashSet},
-    time::Duration,
-};
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
 
 /// What a process knows of its own claims.
 #[derive(Clone, Debug, Default)]
@@ -40,7 +37,7 @@ pub async fn release_orphans(
     pool: &PgPool,
     worker_id: WorkerId,
     known: &OwnClaims,
-) -> Result<Vec<AssignmentId>, QueueError> {
+) -> Result<Vec<AssignmentId>> {
     struct Row {
         batch_id: ClaimBatchId,
         job_id: Option<JobId>,
@@ -130,11 +127,7 @@ pub async fn release_orphans(
 }
 
 /// Claims that may have jobs to release: those this process does not know, and those of jobs that cannot be ended.
-async fn suspects(
-    pool: &PgPool,
-    worker_id: WorkerId,
-    known: &OwnClaims,
-) -> Result<Vec<ClaimBatchId>, QueueError> {
+async fn suspects(pool: &PgPool, worker_id: WorkerId, known: &OwnClaims) -> Result<Vec<ClaimBatchId>> {
     let mut suspects = sqlx::query_scalar!(
         r#"select id as "id: ClaimBatchId" from headgate.claim_batches where worker_id = $1 and id <> all ($2)"#,
         worker_id.0,

@@ -1,20 +1,15 @@
 //! Requeuing jobs, with all their attempts.
 
-use crate::{
-    error::QueueError,
-    store::jobs::{
-        cancel::{one::lock_keys, park},
-        read::get::find,
-        requeue::restore::{EndedIds, prepare, restore_to_queue},
-        rows::entries::{enter_queue, leave_queue},
-    },
-};
-use model::{
-    actor::Scope,
-    id::{AppId, JobId},
-    job::{Job, JobStatus},
-    rules::transition::can_requeue,
-};
+use crate::error::{QueueError, Result};
+use crate::store::jobs::cancel::one::lock_keys;
+use crate::store::jobs::cancel::park;
+use crate::store::jobs::read::get::find;
+use crate::store::jobs::requeue::restore::{EndedIds, prepare, restore_to_queue};
+use crate::store::jobs::rows::entries::{enter_queue, leave_queue};
+use model::actor::Scope;
+use model::id::{AppId, JobId};
+use model::job::{Job, JobStatus};
+use model::rules::transition::can_requeue;
 use sqlx::PgConnection;
 use std::collections::HashSet;
 
@@ -25,7 +20,7 @@ use std::collections::HashSet;
 ///
 /// # Errors
 /// [`QueueError::NotFound`], or [`QueueError::WrongState`] when the job needs no requeue.
-pub async fn requeue(connection: &mut PgConnection, scope: Scope, id: JobId) -> Result<Job, QueueError> {
+pub async fn requeue(connection: &mut PgConnection, scope: Scope, id: JobId) -> Result<Job> {
     let job = find(connection, scope, id).await?.ok_or(QueueError::NotFound)?;
     if !park::resume_detached(connection, scope, &[id]).await?.is_empty() && job.status == JobStatus::Pending
     {
@@ -58,7 +53,7 @@ pub async fn requeue_many(
     connection: &mut PgConnection,
     scope: Scope,
     ids: &[JobId],
-) -> Result<HashSet<JobId>, QueueError> {
+) -> Result<HashSet<JobId>> {
     // Keys before jobs, and `waiting` before jobs: the order of locks.
     let prepared = prepare(connection, scope, EndedIds::Jobs(ids)).await?;
     let mut done: HashSet<JobId> = restart_retries(connection, scope, ids).await?.into_iter().collect();
@@ -71,11 +66,7 @@ pub async fn requeue_many(
 ///
 /// It locks their keys, because the job before one of them may end meanwhile and make it the head; and then the rows, as a cancel does. Each is a
 /// statement of its own, so that it sees what was committed while the one before it waited.
-async fn restart_retries(
-    connection: &mut PgConnection,
-    scope: Scope,
-    ids: &[JobId],
-) -> Result<Vec<JobId>, QueueError> {
+async fn restart_retries(connection: &mut PgConnection, scope: Scope, ids: &[JobId]) -> Result<Vec<JobId>> {
     let waiting = sqlx::query_scalar!(
         r#"
         select id as "id: JobId" from headgate.jobs

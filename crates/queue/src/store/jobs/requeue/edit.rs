@@ -1,11 +1,10 @@
 //! Changing the payload of a failed job before it is requeued.
 
-use crate::{error::QueueError, store::jobs::find};
-use model::{
-    actor::Scope,
-    id::{AppId, JobId},
-    job::{Job, JobStatus},
-};
+use crate::error::{QueueError, Result};
+use crate::store::jobs::find;
+use model::actor::Scope;
+use model::id::{AppId, JobId};
+use model::job::{Job, JobStatus};
 use serde_json::Value;
 use sqlx::PgConnection;
 
@@ -18,7 +17,7 @@ pub async fn change_payload(
     scope: Scope,
     id: JobId,
     payload: &Value,
-) -> Result<Job, QueueError> {
+) -> Result<Job> {
     let job = find(connection, scope, id).await?.ok_or(QueueError::NotFound)?;
     let wrong = QueueError::WrongState { status: job.status, wanted: "edited" };
     if job.status != JobStatus::Failed || job.record_id.is_some() {

@@ -1,6 +1,8 @@
 //! Letting jobs run earlier than they were scheduled for.
 
-use crate::{error::QueueError, pool::begin, store::jobs::BEGIN};
+use crate::error::Result;
+use crate::store::connections::begin;
+use crate::store::jobs::BEGIN;
 use chrono::{DateTime, Utc};
 use model::id::{IntegrationId, JobId};
 use sqlx::{PgExecutor, PgPool};
@@ -17,7 +19,7 @@ pub async fn reschedule_earlier(
     pool: &PgPool,
     integration_id: IntegrationId,
     run_at: DateTime<Utc>,
-) -> Result<usize, QueueError> {
+) -> Result<usize> {
     let mut count = 0;
     let mut after = JobId(uuid::Uuid::nil());
     loop {
@@ -78,7 +80,7 @@ pub async fn is_any_scheduled_later(
     db: impl PgExecutor<'_>,
     integration_id: IntegrationId,
     run_at: DateTime<Utc>,
-) -> Result<bool, QueueError> {
+) -> Result<bool> {
     let is_any = sqlx::query_scalar!(
         r#"
         select exists (

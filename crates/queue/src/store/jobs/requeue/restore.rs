@@ -1,18 +1,13 @@
 //! Putting dead letters and cancelled jobs back into the queue, set by set: one job is a set of one.
 
-use crate::{
-    error::QueueError,
-    store::jobs::{
-        cancel::park,
-        rows::{entries::move_up, keys},
-    },
-};
+use crate::error::Result;
+use crate::store::jobs::cancel::park;
+use crate::store::jobs::rows::entries::move_up;
+use crate::store::jobs::rows::keys;
 use chrono::{DateTime, Utc};
-use model::{
-    actor::Scope,
-    id::{DeadLetterId, IntegrationId, JobId},
-    job::rank,
-};
+use model::actor::Scope;
+use model::id::{DeadLetterId, IntegrationId, JobId};
+use model::job::rank;
 use sqlx::PgConnection;
 use std::collections::HashSet;
 
@@ -44,13 +39,13 @@ pub async fn restore_to_queue(
     connection: &mut PgConnection,
     scope: Scope,
     which: EndedIds<'_>,
-) -> Result<Vec<Restored>, QueueError> {
+) -> Result<Vec<Restored>> {
     let prepared = prepare(connection, scope, which).await?;
     prepared.store(connection, scope).await
 }
 
 /// The jobs that were found. Their integrations and keys are locked, which comes before the lock of any job.
-pub(in crate::store::jobs) struct Prepared {
+pub(crate) struct Prepared {
     found: Vec<Found>,
     positions: Vec<keys::KeyPosition>,
 }
@@ -65,11 +60,11 @@ struct Found {
     priority: i16,
 }
 
-pub(in crate::store::jobs) async fn prepare(
+pub(crate) async fn prepare(
     connection: &mut PgConnection,
     scope: Scope,
     which: EndedIds<'_>,
-) -> Result<Prepared, QueueError> {
+) -> Result<Prepared> {
     let (jobs, dead_letters) = match which {
         EndedIds::Jobs(ids) => (ids, &[][..]),
         EndedIds::DeadLetters(ids) => (&[][..], ids),
@@ -116,7 +111,7 @@ pub(in crate::store::jobs) async fn prepare(
 
 /// Keeps integrations from being deleted before the commit: restored jobs would belong to none. One that is already deleted has no lane, and the
 /// statement restores nothing of it.
-async fn lock_integrations(connection: &mut PgConnection, found: &[Found]) -> Result<(), QueueError> {
+async fn lock_integrations(connection: &mut PgConnection, found: &[Found]) -> Result<()> {
     let ids: Vec<IntegrationId> = found.iter().map(|one| one.integration_id).collect();
     sqlx::query!(
         "select 1 as one from headgate.integrations where id = any ($1) order by id for key share",
@@ -128,11 +123,7 @@ async fn lock_integrations(connection: &mut PgConnection, found: &[Found]) -> Re
 }
 
 impl Prepared {
-    pub(in crate::store::jobs) async fn store(
-        self,
-        connection: &mut PgConnection,
-        scope: Scope,
-    ) -> Result<Vec<Restored>, QueueError> {
+    pub(crate) async fn store(self, connection: &mut PgConnection, scope: Scope) -> Result<Vec<Restored>> {
         let Self { found, positions } = self;
         if found.is_empty() {
             return Ok(Vec::new());

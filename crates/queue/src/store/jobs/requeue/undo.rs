@@ -1,18 +1,12 @@
 //! Undoing bulk actions: jobs go back to the state before, as far as nothing has happened to them since.
 
 use super::restore::{EndedIds, restore_to_queue};
-use crate::{
-    error::QueueError,
-    store::jobs::{
-        cancel::one::lock_integrations_and_keys,
-        rows::entries::{enter_queue, leave_queue},
-        rows::lock::lock,
-    },
-};
-use model::{
-    actor::Scope,
-    id::{AppId, JobId, OperationId},
-};
+use crate::error::Result;
+use crate::store::jobs::cancel::one::lock_integrations_and_keys;
+use crate::store::jobs::rows::entries::{enter_queue, leave_queue};
+use crate::store::jobs::rows::lock::lock;
+use model::actor::Scope;
+use model::id::{AppId, JobId, OperationId};
 use sqlx::PgConnection;
 
 /// Locks those of the jobs that wait for their first attempt after a requeue, and whose number of folded changes is still the one in `folded`;
@@ -25,7 +19,7 @@ pub async fn lock_untried(
     scope: Scope,
     ids: &[JobId],
     folded: &[i32],
-) -> Result<Vec<JobId>, QueueError> {
+) -> Result<Vec<JobId>> {
     lock_integrations_and_keys(connection, ids).await?;
     lock(connection, ids).await?;
     let untried = sqlx::query_scalar!(
@@ -55,7 +49,7 @@ pub async fn restore_cancelled(
     scope: Scope,
     operation: OperationId,
     ids: &[JobId],
-) -> Result<Vec<JobId>, QueueError> {
+) -> Result<Vec<JobId>> {
     let cancelled = sqlx::query_scalar!(
         r#"
         select id as "id: JobId" from headgate.finished_jobs
@@ -78,7 +72,7 @@ pub async fn restore_attempts(
     connection: &mut PgConnection,
     operation: OperationId,
     ids: &[JobId],
-) -> Result<(), QueueError> {
+) -> Result<()> {
     leave_queue(connection, ids).await?;
     sqlx::query!(
         r#"

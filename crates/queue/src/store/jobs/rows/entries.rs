@@ -3,14 +3,14 @@
 //! The view `unqueued_jobs` defines which jobs ought to have an entry: those that are not parked and, of each serialize key, only the head. The
 //! statements that accept and end jobs insert the entries of jobs without a key, and of jobs that a worker had; all others are inserted here.
 
-use crate::{error::QueueError, store::jobs::rows::lock::lock};
+use crate::{error::Result, store::jobs::rows::lock::lock};
 use model::id::JobId;
 use sqlx::PgConnection;
 
 /// Inserts the entries of those of the jobs that ought to have one and have none; returns how many.
 ///
 /// The caller has locked their rows, or the keys whose heads they are: anybody else who would insert the entries waits for these locks.
-pub(crate) async fn enter_queue(connection: &mut PgConnection, ids: &[JobId]) -> Result<i64, QueueError> {
+pub(crate) async fn enter_queue(connection: &mut PgConnection, ids: &[JobId]) -> Result<i64> {
     if ids.is_empty() {
         return Ok(0);
     }
@@ -43,10 +43,7 @@ pub(crate) async fn enter_queue(connection: &mut PgConnection, ids: &[JobId]) ->
 }
 
 /// Locks jobs and removes their entries.
-pub(in crate::store::jobs) async fn leave_queue(
-    connection: &mut PgConnection,
-    ids: &[JobId],
-) -> Result<(), QueueError> {
+pub(crate) async fn leave_queue(connection: &mut PgConnection, ids: &[JobId]) -> Result<()> {
     lock(connection, ids).await?;
     // The statements that follow in this transaction are planned for the tables as they are, not as they were when the plan was cached.
     sqlx::query!("select set_config('plan_cache_mode', 'force_custom_plan', true)")
@@ -71,10 +68,7 @@ pub(in crate::store::jobs) async fn leave_queue(
 /// Moves the `ready` entries of jobs that became more urgent. It is a statement of its own, because it must see what was committed while the fold
 /// waited for the job's row. It never waits for an entry, as a claim that has one locked never waits for a job. (A promotion locks the job, so
 /// none can insert an entry with the old rank meanwhile.)
-pub(in crate::store::jobs) async fn move_up(
-    connection: &mut PgConnection,
-    jobs: &[JobId],
-) -> Result<(), QueueError> {
+pub(crate) async fn move_up(connection: &mut PgConnection, jobs: &[JobId]) -> Result<()> {
     sqlx::query!(
         r#"
         with old as materialized (
@@ -103,10 +97,7 @@ pub(in crate::store::jobs) async fn move_up(
 }
 
 /// Moves the `waiting` entries of pending jobs to their earlier `run_at`, or to `ready` when that time has come.
-pub(in crate::store::jobs) async fn bring_forward(
-    connection: &mut PgConnection,
-    jobs: &[JobId],
-) -> Result<(), QueueError> {
+pub(crate) async fn bring_forward(connection: &mut PgConnection, jobs: &[JobId]) -> Result<()> {
     sqlx::query!(
         r#"
         with old as materialized (

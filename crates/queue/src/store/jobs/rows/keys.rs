@@ -3,13 +3,11 @@
 //! The row of the key is the lock; it has the next free position and the head. Only the head has an entry in `ready` or `waiting`, so that the
 //! claim needs no special case. A head that waits for its retry stays the head. Rows of keys are locked before jobs.
 
-use crate::{error::QueueError, store::jobs::rows::entries::enter_queue};
+use crate::{error::Result, store::jobs::rows::entries::enter_queue};
 use model::id::{IntegrationId, JobId};
 use sqlx::PgConnection;
-use std::{
-    collections::{BTreeMap, HashSet},
-    hash::Hash,
-};
+use std::collections::{BTreeMap, HashSet};
+use std::hash::Hash;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Keyed<'a> {
@@ -30,7 +28,7 @@ pub(crate) struct KeyPosition {
 pub(crate) async fn reserve_positions(
     connection: &mut PgConnection,
     keyed: &[Keyed<'_>],
-) -> Result<Vec<KeyPosition>, QueueError> {
+) -> Result<Vec<KeyPosition>> {
     if keyed.is_empty() {
         return Ok(Vec::new());
     }
@@ -81,10 +79,7 @@ pub(crate) async fn reserve_positions(
 }
 
 /// Puts jobs into the queues of their keys, at their reserved positions, and advances the keys.
-pub(crate) async fn join_queue(
-    connection: &mut PgConnection,
-    positions: Vec<KeyPosition>,
-) -> Result<(), QueueError> {
+pub(crate) async fn join_queue(connection: &mut PgConnection, positions: Vec<KeyPosition>) -> Result<()> {
     let lanes: Vec<IntegrationId> = positions.iter().map(|one| one.integration_id).collect();
     let keys: Vec<String> = positions.iter().map(|one| one.key.clone()).collect();
     let seqs: Vec<i64> = positions.iter().map(|one| one.seq).collect();
@@ -110,7 +105,7 @@ pub(crate) async fn lock(
     connection: &mut PgConnection,
     lanes: &[IntegrationId],
     keys: &[String],
-) -> Result<(), QueueError> {
+) -> Result<()> {
     sqlx::query!(
         r#"
         select 1 as "one!" from headgate.serialize_keys k
@@ -130,7 +125,7 @@ pub(crate) async fn lock(
 pub(crate) async fn try_lock_keys<T: Copy + Eq + Hash>(
     connection: &mut PgConnection,
     needed: &[(T, IntegrationId, String)],
-) -> Result<HashSet<T>, QueueError> {
+) -> Result<HashSet<T>> {
     if needed.is_empty() {
         return Ok(HashSet::new());
     }
@@ -161,7 +156,7 @@ pub(crate) async fn leave(
     lanes: &[IntegrationId],
     keys: &[String],
     ended: &[JobId],
-) -> Result<(), QueueError> {
+) -> Result<()> {
     sqlx::query!("delete from headgate.serialized_jobs where job_id = any ($1)", ended as &[JobId])
         .execute(&mut *connection)
         .await?;
@@ -174,7 +169,7 @@ pub(crate) async fn advance(
     connection: &mut PgConnection,
     lanes: &[IntegrationId],
     keys: &[String],
-) -> Result<(), QueueError> {
+) -> Result<()> {
     let heads = sqlx::query_scalar!(
         r#"
         with given as materialized (

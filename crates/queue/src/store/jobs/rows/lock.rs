@@ -1,15 +1,12 @@
 //! Locking the rows of jobs.
 
-use crate::error::QueueError;
+use crate::error::Result;
 use model::id::JobId;
 use sqlx::PgConnection;
 
 /// Locks jobs, in the order in which they are locked everywhere. A claim skips locked jobs, and every statement that takes an entry out of
 /// `ready` holds the lock of its job.
-pub(in crate::store::jobs) async fn lock(
-    connection: &mut PgConnection,
-    ids: &[JobId],
-) -> Result<(), QueueError> {
+pub(crate) async fn lock(connection: &mut PgConnection, ids: &[JobId]) -> Result<()> {
     sqlx::query!(
         r#"
         select 1 as "one!" from headgate.jobs

@@ -4,27 +4,18 @@
 //! that pool become savepoints, what they commit is kept if the outer transaction commits, and the call reads its own writes. So no function on
 //! the way has to know.
 
-use crate::{
-    error::QueueError,
-    pool::{
-        ACQUIRE_TIMEOUT, DEFAULT_LOCK_TIMEOUT, DEFAULT_STATEMENT_TIMEOUT, is_sound, prepare, set_lock_timeout,
-    },
-};
-use sqlx::{
-    AssertSqlSafe, Connection as _, PgConnection, PgPool, SqlSafeStr as _,
-    postgres::{PgPoolOptions, PgTransactionManager},
-};
+use crate::error::Result;
+use crate::pool::{ACQUIRE_TIMEOUT, DEFAULT_STATEMENT_TIMEOUT, is_sound, prepare, set_lock_timeout};
+use crate::store::connections::DEFAULT_LOCK_TIMEOUT;
+use sqlx::postgres::{PgPoolOptions, PgTransactionManager};
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection, PgPool, SqlSafeStr as _};
 use sqlx_core::transaction::TransactionManager as _;
-use std::{
-    future::Future,
-    io::{Error, ErrorKind},
-    pin::pin,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
-};
+use std::future::Future;
+use std::io::{Error, ErrorKind};
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// While the call waits for something other than the database, the session is pinged this often: Postgres ends one that idles inside a
 /// transaction for 15 seconds.
@@ -76,7 +67,7 @@ impl OneTransaction {
     }
 
     /// Begins the transaction. Its lock time-out is `lock_timeout` until `set local lock_timeout` changes it.
-    pub async fn begin(&self, lock_timeout: Duration) -> Result<(), QueueError> {
+    pub async fn begin(&self, lock_timeout: Duration) -> Result<()> {
         let begin = format!("begin; set local lock_timeout = {}", lock_timeout.as_millis());
         let begin = AssertSqlSafe(begin).into_sql_str();
         // A call that panicked left its connection inside a transaction: with this flag unset the pool replaces it.
@@ -106,8 +97,8 @@ impl OneTransaction {
     /// Commits.
     ///
     /// # Errors
-    /// [`QueueError::Unavailable`] when the connection broke; if that happened during the commit, everything or nothing may have been stored.
-    pub async fn commit(&self) -> Result<(), QueueError> {
+    /// [`crate::QueueError::Unavailable`] when the connection broke; if that happened during the commit, everything or nothing may have been stored.
+    pub async fn commit(&self) -> Result<()> {
         self.end(async |connection| PgTransactionManager::commit(connection).await).await
     }
 
@@ -120,10 +111,7 @@ impl OneTransaction {
         }
     }
 
-    async fn end(
-        &self,
-        end: impl AsyncFnOnce(&mut PgConnection) -> Result<(), sqlx::Error>,
-    ) -> Result<(), QueueError> {
+    async fn end(&self, end: impl AsyncFnOnce(&mut PgConnection) -> Result<(), sqlx::Error>) -> Result<()> {
         let acquired = self.pool.acquire().await;
         self.is_open.store(false, Ordering::Release);
         let mut connection = acquired?;
