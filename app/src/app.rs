@@ -1,17 +1,12 @@
 //! The routes of the console.
 
-use crate::{
-    components::Frame,
-    pages::{self, NotFoundPage},
-    state::base_path,
-};
+use crate::components::Frame;
+use crate::pages::{self, NotFoundPage};
+use crate::state::base_path;
 use leptos::prelude::*;
 use leptos_meta::{Title, provide_meta_context};
-use leptos_router::{
-    SsrMode,
-    components::{ParentRoute, Route, Router, Routes},
-    path,
-};
+use leptos_router::components::{ParentRoute, Route, Router, Routes};
+use leptos_router::{SsrMode, path};
 
 /// The root component. Pages are rendered completely on the server (`Async`): the document has status, title and every row
 /// without a script.

@@ -1,9 +1,7 @@
 //! The HTML document around the console.
 
-use crate::{
-    app::App,
-    state::{base_path, page_files, theme},
-};
+use crate::app::App;
+use crate::state::{base_path, page_files, theme};
 use leptos::{nonce::use_nonce, prelude::*};
 use leptos_meta::MetaTags;
 use serde_json::json;

@@ -2,14 +2,9 @@
 //!
 //! Exit codes: 0 done, 1 failed, 2 the command line or a setting is wrong, 3 an import left records out, 130 an import was stopped by a signal.
 
-use crate::{
-    commands::{
-        self,
-        flags::{DatabaseConcerns, Flags, ServeConcerns, WorkerConcerns},
-        print_error,
-    },
-    config::ConfigError,
-};
+use crate::commands::flags::{DatabaseConcerns, Flags, ServeConcerns, WorkerConcerns};
+use crate::commands::{self, print_error};
+use crate::config::ConfigError;
 use clap::{Parser, Subcommand, error::ErrorKind};
 use std::{path::PathBuf, process::ExitCode};
 

@@ -5,23 +5,16 @@
 //! services fail, the numbers are old. Taking every process out for these would turn a degraded hour into an outage.
 
 use crate::replica::{Lag, Replica};
-use axum::{
-    Json, Router,
-    extract::FromRef,
-    extract::State,
-    http::{HeaderMap, StatusCode, header},
-    response::{IntoResponse, Response},
-    routing::get,
-};
+use axum::extract::{FromRef, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::{Json, Router};
 use insight::live::LiveHub;
-use queue::{
-    maintenance::MaintenanceHealth,
-    store::{
-        leader,
-        schema::{Schema, schema},
-    },
-    worker::EngineReport,
-};
+use queue::maintenance::MaintenanceHealth;
+use queue::store::leader;
+use queue::store::schema::{Schema, schema};
+use queue::worker::EngineReport;
 use serde::{Deserialize, Serialize};
 use sqlx::PgPool;
 use std::{collections::BTreeMap, fmt::Write as _, sync::Arc, time::Duration};

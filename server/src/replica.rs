@@ -3,20 +3,16 @@
 //! The newest snapshot on the replica is compared with the newest one of the primary. Both times are the sampler's, so no two clocks are compared, and
 //! a replica that receives nothing any more falls behind like a slow one.
 
-use axum::{
-    extract::{Request, State},
-    http::{HeaderName, HeaderValue, Method},
-    middleware::Next,
-    response::Response,
-};
+use axum::extract::{Request, State};
+use axum::http::{HeaderName, HeaderValue, Method};
+use axum::middleware::Next;
+use axum::response::Response;
 use chrono::{DateTime, TimeDelta, Utc};
 use insight::{live::LiveHub, store::stats::live_snapshots};
 use sqlx::PgPool;
 use std::time::Duration;
-use tokio::{
-    sync::watch,
-    time::{sleep, timeout},
-};
+use tokio::sync::watch;
+use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 const POLL_INTERVAL: Duration = Duration::from_secs(1);

@@ -1,26 +1,20 @@
 //! The whole router, for `serve` and for tests.
 
-use crate::{
-    api::{self, problem::Problem},
-    console, console_files, health, metrics,
-    middleware::{
-        client_body, origin, request_id, safe_headers, session, uncancelled, with_anonymous_limits,
-    },
-    state::AppState,
+use crate::api::problem::Problem;
+use crate::middleware::{
+    client_body, origin, request_id, safe_headers, session, uncancelled, with_anonymous_limits,
 };
-use axum::{
-    Router,
-    extract::Request,
-    http::Uri,
-    middleware::{from_fn, from_fn_with_state},
-    response::Redirect,
-    routing::get,
-};
+use crate::state::AppState;
+use crate::{api, console, console_files, health, metrics};
+use axum::Router;
+use axum::extract::Request;
+use axum::http::Uri;
+use axum::middleware::{from_fn, from_fn_with_state};
+use axum::response::Redirect;
+use axum::routing::get;
 use tower::ServiceExt as _;
-use tower_http::compression::{
-    CompressionLayer, CompressionLevel,
-    predicate::{DefaultPredicate, NotForContentType, Predicate as _},
-};
+use tower_http::compression::predicate::{DefaultPredicate, NotForContentType, Predicate as _};
+use tower_http::compression::{CompressionLayer, CompressionLevel};
 
 /// Everything below the mount prefix; health and metrics at the root as well, for probes that do not go through the proxy.
 pub fn build(state: AppState) -> Router {

@@ -1,12 +1,10 @@
 //! The state of the routes.
 
+use crate::health::{EngineReporter, Health};
+use crate::metrics::Metrics;
+use crate::middleware::{Pace, RequestMemory, TrustedProxies};
 pub use crate::program::Pools;
-use crate::{
-    health::{EngineReporter, Health},
-    metrics::Metrics,
-    middleware::{Pace, RequestMemory, TrustedProxies},
-    replica::Replica,
-};
+use crate::replica::Replica;
 use axum::extract::FromRef;
 use delivery::MasterKey;
 use insight::live::LiveHub;

@@ -6,10 +6,8 @@
 
 use crate::config::{LogFormat, TelemetrySettings};
 use serde_json::{Map, Value};
-use std::{
-    borrow::Cow,
-    io::{self, IsTerminal as _, Write},
-};
+use std::borrow::Cow;
+use std::io::{self, IsTerminal as _, Write};
 use tracing_subscriber::{EnvFilter, fmt::MakeWriter};
 
 /// Starts the log of this process; later calls change nothing.

@@ -1,19 +1,15 @@
 //! The audit log: its lines, and undo and repeat from a line.
 
-use super::{
-    error::{CallError, FormRefused},
-    json::Json,
-};
+use super::error::{CallError, FormRefused};
+use super::json::Json;
 use leptos::{prelude::*, server_fn::codec::GetUrl};
 use model::{id::AuditEntryId, views::audit::AuditList};
 
 /// The lines that the page's query string asks for.
 #[server(prefix = "/console", endpoint = "audit-log", input = GetUrl, output = Json)]
 pub async fn list_audit_log(query: String) -> Result<AuditList, CallError> {
-    use crate::{
-        server::{actor, context},
-        state::audit_filters::AuditQuery,
-    };
+    use crate::server::{actor, context};
+    use crate::state::audit_filters::AuditQuery;
     use service::permission;
     let actor = actor::allowed::<permission::ReadDeployment>()?;
     let AuditQuery { filter, page } =
@@ -24,10 +20,8 @@ pub async fn list_audit_log(query: String) -> Result<AuditList, CallError> {
 /// Undoes the change of a line.
 #[server(prefix = "/console", endpoint = "undo-audit-entry", output = Json)]
 pub async fn undo_audit_entry(id: AuditEntryId, back: String) -> Result<(), FormRefused> {
-    use crate::{
-        components::Flash,
-        server::{actor, context, redirect},
-    };
+    use crate::components::Flash;
+    use crate::server::{actor, context, redirect};
     use service::permission;
     redirect::answer(&back, async {
         let actor = actor::allowed::<permission::ReadDeployment>()?;
@@ -39,10 +33,8 @@ pub async fn undo_audit_entry(id: AuditEntryId, back: String) -> Result<(), Form
 /// Repeats the change of a line.
 #[server(prefix = "/console", endpoint = "repeat-audit-entry", output = Json)]
 pub async fn repeat_audit_entry(id: AuditEntryId, back: String) -> Result<(), FormRefused> {
-    use crate::{
-        components::Flash,
-        server::{actor, context, redirect},
-    };
+    use crate::components::Flash;
+    use crate::server::{actor, context, redirect};
     use service::permission;
     redirect::answer(&back, async {
         let actor = actor::allowed::<permission::ReadDeployment>()?;

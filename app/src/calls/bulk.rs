@@ -1,15 +1,11 @@
 //! Bulk actions on jobs and dead letters: the question with its count, and the action.
 
-use super::{
-    error::{CallError, FormRefused},
-    json::Json,
-};
+use super::error::{CallError, FormRefused};
+use super::json::Json;
 use crate::forms::BulkOptions;
 use leptos::{prelude::*, server_fn::codec::GetUrl};
-use model::{
-    operation::{BulkAction, BulkSubject},
-    views::bulk::BulkPreview,
-};
+use model::operation::{BulkAction, BulkSubject};
+use model::views::bulk::BulkPreview;
 
 /// Counts what a bulk action would change.
 #[server(prefix = "/console", endpoint = "preview", input = GetUrl, output = Json)]

@@ -1,10 +1,8 @@
 //! The one error type that is sent to the browser. Internal causes stay in the log.
 
 use super::json::JsonText;
-use leptos::{
-    prelude::*,
-    server_fn::error::{FromServerFnError, ServerFnErrorErr},
-};
+use leptos::prelude::*;
+use leptos::server_fn::error::{FromServerFnError, ServerFnErrorErr};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 

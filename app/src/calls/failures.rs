@@ -1,23 +1,17 @@
 //! Failures by cause: the list, one group, its mark and its note. A retry of a group is a bulk action, see [`super::bulk`].
 
-use super::{
-    error::{CallError, FormRefused},
-    json::Json,
-};
+use super::error::{CallError, FormRefused};
+use super::json::Json;
 use leptos::{prelude::*, server_fn::codec::GetUrl};
-use model::{
-    failure::CauseId,
-    id::{AppId, IntegrationId},
-    views::failures::FailureList,
-};
+use model::failure::CauseId;
+use model::id::{AppId, IntegrationId};
+use model::views::failures::FailureList;
 
 /// The groups that the page's query string asks for.
 #[server(prefix = "/console", endpoint = "failures", input = GetUrl, output = Json)]
 pub async fn list_failures(query: String) -> Result<FailureList, CallError> {
-    use crate::{
-        server::{actor, context},
-        state::failure_query::FailureQuery,
-    };
+    use crate::server::{actor, context};
+    use crate::state::failure_query::FailureQuery;
     use service::permission;
     let actor = actor::allowed::<permission::OpenConsole>()?;
     let asked = FailureQuery::parse(&query).map_err(|error| CallError::Invalid(error.to_string()))?;
@@ -52,10 +46,8 @@ pub async fn publish_failure_note(
     #[server(default)] integration_id: Option<IntegrationId>,
     back: String,
 ) -> Result<(), FormRefused> {
-    use crate::{
-        components::{Flash, Outcome},
-        server::{actor, context, redirect},
-    };
+    use crate::components::{Flash, Outcome};
+    use crate::server::{actor, context, redirect};
     use model::failure::SetFailureNote;
     use service::permission;
     redirect::answer(&back, async {

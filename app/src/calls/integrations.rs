@@ -1,18 +1,14 @@
 //! One integration with its current work; pause, resume, breaker, limits, re-sync.
 
-use super::{
-    error::{CallError, FormRefused},
-    json::Json,
-};
+use super::error::{CallError, FormRefused};
+use super::json::Json;
 use crate::forms::LimitsForm;
 use leptos::{prelude::*, server_fn::codec::GetUrl};
-use model::{
-    breaker::BreakerAction,
-    id::IntegrationId,
-    resync::ResyncMode,
-    stats::Window,
-    views::integration_page::{IntegrationCharts, IntegrationPage},
-};
+use model::breaker::BreakerAction;
+use model::id::IntegrationId;
+use model::resync::ResyncMode;
+use model::stats::Window;
+use model::views::integration_page::{IntegrationCharts, IntegrationPage};
 
 /// One integration with its current work.
 #[server(prefix = "/console", endpoint = "integration", input = GetUrl, output = Json)]
@@ -38,10 +34,8 @@ pub async fn load_integration_charts(
 /// Its jobs wait until it is resumed.
 #[server(prefix = "/console", endpoint = "pause-integration", output = Json)]
 pub async fn pause_integration(id: IntegrationId, back: String) -> Result<(), FormRefused> {
-    use crate::{
-        components::Flash,
-        server::{actor, context, redirect},
-    };
+    use crate::components::Flash;
+    use crate::server::{actor, context, redirect};
     use model::integration::PAUSED_BY_HAND;
     use service::permission;
     redirect::answer(&back, async {
@@ -55,10 +49,8 @@ pub async fn pause_integration(id: IntegrationId, back: String) -> Result<(), Fo
 /// Its jobs are sent again.
 #[server(prefix = "/console", endpoint = "resume-integration", output = Json)]
 pub async fn resume_integration(id: IntegrationId, back: String) -> Result<(), FormRefused> {
-    use crate::{
-        components::Flash,
-        server::{actor, context, redirect},
-    };
+    use crate::components::Flash;
+    use crate::server::{actor, context, redirect};
     use service::permission;
     redirect::answer(&back, async {
         let actor = actor::allowed::<permission::Configure>()?;
@@ -76,10 +68,8 @@ pub async fn steer_breaker(
     #[server(default)] until: String,
     back: String,
 ) -> Result<(), FormRefused> {
-    use crate::{
-        server::{actor, context, forms, integration_forms},
-        state::form_draft::Draft,
-    };
+    use crate::server::{actor, context, forms, integration_forms};
+    use crate::state::form_draft::Draft;
     use service::permission;
     let made = async {
         let actor = actor::allowed::<permission::Configure>()?;
@@ -99,14 +89,10 @@ pub async fn edit_limits(
     #[server(default)] etag: String,
     back: String,
 ) -> Result<(), FormRefused> {
-    use crate::{
-        components::Flash,
-        server::{actor, context, redirect},
-        state::{
-            limits_draft::{self, LimitsDraft},
-            page_url::PageUrl,
-        },
-    };
+    use crate::components::Flash;
+    use crate::server::{actor, context, redirect};
+    use crate::state::limits_draft::{self, LimitsDraft};
+    use crate::state::page_url::PageUrl;
     use model::{etag::IfMatch, integration_settings::IntegrationChanges};
     use service::permission;
     let changes = limits_draft::changes(&limits);
@@ -130,11 +116,9 @@ pub async fn start_resync(
     #[server(default)] record_type: String,
     back: String,
 ) -> Result<(), FormRefused> {
-    use crate::{
-        components::Flash,
-        server::{actor, context, forms, integration_forms},
-        state::form_draft::Draft,
-    };
+    use crate::components::Flash;
+    use crate::server::{actor, context, forms, integration_forms};
+    use crate::state::form_draft::Draft;
     use service::permission;
     let made = async {
         let actor = actor::allowed::<permission::Resync>()?;

@@ -1,15 +1,12 @@
 //! Jobs: the list, one job with its explanation, requeue, edit, cancel.
 
-use super::{
-    error::{CallError, FormRefused},
-    json::Json,
-};
+use super::error::{CallError, FormRefused};
+use super::json::Json;
 use leptos::{prelude::*, server_fn::codec::GetUrl};
-use model::{
-    id::JobId,
-    job_columns::JobColumn,
-    views::{job_list::JobList, job_page::JobPage},
-};
+use model::id::JobId;
+use model::job_columns::JobColumn;
+use model::views::job_list::JobList;
+use model::views::job_page::JobPage;
 
 /// The jobs that the page's query string asks for.
 #[server(prefix = "/console", endpoint = "jobs", input = GetUrl, output = Json)]
@@ -36,10 +33,8 @@ pub async fn choose_columns(
     #[server(default)] columns: Vec<JobColumn>,
     back: String,
 ) -> Result<(), FormRefused> {
-    use crate::{
-        server::{actor, cookies, redirect},
-        state::page_url::PageUrl,
-    };
+    use crate::server::{actor, cookies, redirect};
+    use crate::state::page_url::PageUrl;
     use model::job_columns::JobColumns;
     use service::permission;
     actor::allowed::<permission::OpenConsole>()?;
@@ -64,10 +59,8 @@ pub async fn load_job(id: JobId, #[server(default)] revealed: bool) -> Result<Jo
 /// Shows the reader the masked values of a job for a while, which is written to the audit log.
 #[server(prefix = "/console", endpoint = "reveal-job", output = Json)]
 pub async fn reveal_job(id: JobId, back: String) -> Result<(), FormRefused> {
-    use crate::{
-        components::Flash,
-        server::{actor, context, redirect},
-    };
+    use crate::components::Flash;
+    use crate::server::{actor, context, redirect};
     use service::permission;
     redirect::answer(&back, async {
         let actor = actor::allowed::<permission::ReadUnmasked>()?;
@@ -80,10 +73,8 @@ pub async fn reveal_job(id: JobId, back: String) -> Result<(), FormRefused> {
 /// Requeues one job with all its attempts.
 #[server(prefix = "/console", endpoint = "requeue-job", output = Json)]
 pub async fn requeue_job(id: JobId, back: String) -> Result<(), FormRefused> {
-    use crate::{
-        components::Flash,
-        server::{actor, context, redirect},
-    };
+    use crate::components::Flash;
+    use crate::server::{actor, context, redirect};
     use service::permission;
     redirect::answer(&back, async {
         let actor = actor::allowed::<permission::SteerJobs>()?;
@@ -96,11 +87,9 @@ pub async fn requeue_job(id: JobId, back: String) -> Result<(), FormRefused> {
 /// Replaces the payload of a failed job and requeues it.
 #[server(prefix = "/console", endpoint = "edit-job", output = Json)]
 pub async fn edit_job(id: JobId, payload: String, back: String) -> Result<(), FormRefused> {
-    use crate::{
-        components::Flash,
-        server::{actor, context, redirect},
-        state::payload_draft,
-    };
+    use crate::components::Flash;
+    use crate::server::{actor, context, redirect};
+    use crate::state::payload_draft;
     use service::permission;
     redirect::answer_with(&back, |url| payload_draft::carry(url, &payload), async {
         let actor = actor::allowed::<permission::Configure>()?;
@@ -113,10 +102,8 @@ pub async fn edit_job(id: JobId, payload: String, back: String) -> Result<(), Fo
 
 #[server(prefix = "/console", endpoint = "cancel-job", output = Json)]
 pub async fn cancel_job(id: JobId, back: String) -> Result<(), FormRefused> {
-    use crate::{
-        components::Flash,
-        server::{actor, context, redirect},
-    };
+    use crate::components::Flash;
+    use crate::server::{actor, context, redirect};
     use service::permission;
     redirect::answer(&back, async {
         let actor = actor::allowed::<permission::SteerJobs>()?;

@@ -1,23 +1,17 @@
 //! Bulk operations: the list, one of them, its steps. [`super::bulk::bulk`] starts them.
 
-use super::{
-    error::{CallError, FormRefused},
-    json::Json,
-};
+use super::error::{CallError, FormRefused};
+use super::json::Json;
 use leptos::{prelude::*, server_fn::codec::GetUrl};
-use model::{
-    id::OperationId,
-    operation::OperationStep,
-    views::operations::{OperationList, OperationPage},
-};
+use model::id::OperationId;
+use model::operation::OperationStep;
+use model::views::operations::{OperationList, OperationPage};
 
 /// The page of bulk operations that the query string asks for.
 #[server(prefix = "/console", endpoint = "operations", input = GetUrl, output = Json)]
 pub async fn list_operations(query: String) -> Result<OperationList, CallError> {
-    use crate::{
-        server::{actor, context},
-        state::url_filters,
-    };
+    use crate::server::{actor, context};
+    use crate::state::url_filters;
     use service::permission;
     let actor = actor::allowed::<permission::OpenConsole>()?;
     let page = url_filters::page(&query).map_err(|error| CallError::Invalid(error.to_string()))?;

@@ -1,19 +1,15 @@
 //! Re-syncs: the list; pause, resume, cancel.
 
-use super::{
-    error::{CallError, FormRefused},
-    json::Json,
-};
+use super::error::{CallError, FormRefused};
+use super::json::Json;
 use leptos::{prelude::*, server_fn::codec::GetUrl};
 use model::{id::ResyncId, resync::ResyncStep, views::resyncs::ResyncList};
 
 /// The re-syncs that the query string asks for.
 #[server(prefix = "/console", endpoint = "resyncs", input = GetUrl, output = Json)]
 pub async fn list_resyncs(query: String) -> Result<ResyncList, CallError> {
-    use crate::{
-        server::{actor, context},
-        state::url_filters::ListQuery,
-    };
+    use crate::server::{actor, context};
+    use crate::state::url_filters::ListQuery;
     use service::permission;
     let actor = actor::allowed::<permission::OpenConsole>()?;
     let list = ListQuery::parse(&query).map_err(|error| CallError::Invalid(error.to_string()))?;

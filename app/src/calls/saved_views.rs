@@ -1,9 +1,7 @@
 //! Saved views of the list of jobs.
 
-use super::{
-    error::{CallError, FormRefused},
-    json::Json,
-};
+use super::error::{CallError, FormRefused};
+use super::json::Json;
 use crate::forms::ViewForm;
 use leptos::{prelude::*, server_fn::codec::GetUrl};
 use model::{id::SavedViewId, saved_view::SavedView};
@@ -51,10 +49,8 @@ pub async fn pin_view(id: SavedViewId, is_pinned: bool, back: String) -> Result<
 /// Deletes a view for everybody.
 #[server(prefix = "/console", endpoint = "delete-view", output = Json)]
 pub async fn delete_view(id: SavedViewId, back: String) -> Result<(), FormRefused> {
-    use crate::{
-        components::Flash,
-        server::{actor, context, redirect},
-    };
+    use crate::components::Flash;
+    use crate::server::{actor, context, redirect};
     use model::etag::IfMatch;
     use service::permission;
     redirect::answer(&back, async {

@@ -2,10 +2,8 @@
 
 use super::{error::CallError, json::Json};
 use leptos::{prelude::*, server_fn::codec::GetUrl};
-use model::{
-    actor::Role,
-    rules::permission::{Permission, is_allowed},
-};
+use model::actor::Role;
+use model::rules::permission::{Permission, is_allowed};
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,17 +1,13 @@
 //! Settings: users, API keys, retention.
 
-use super::{
-    error::{CallError, FormRefused},
-    json::Json,
-};
+use super::error::{CallError, FormRefused};
+use super::json::Json;
 use chrono::{DateTime, Utc};
 use leptos::{prelude::*, server_fn::codec::GetUrl};
-use model::{
-    actor::Role,
-    id::{ApiKeyId, UserId},
-    storage::Retention,
-    views::settings::{KeyList, UserList},
-};
+use model::actor::Role;
+use model::id::{ApiKeyId, UserId};
+use model::storage::Retention;
+use model::views::settings::{KeyList, UserList};
 use serde::{Deserialize, Serialize};
 
 /// The part of the settings that the query string asks for.
@@ -25,10 +21,8 @@ pub enum Settings {
 
 #[server(prefix = "/console", endpoint = "settings", input = GetUrl, output = Json)]
 pub async fn load_settings(query: String) -> Result<Settings, CallError> {
-    use crate::{
-        server::{actor, context, cookies, settings_forms},
-        state::page_url::PageUrl,
-    };
+    use crate::server::{actor, context, cookies, settings_forms};
+    use crate::state::page_url::PageUrl;
     use service::permission;
     let actor = actor::allowed::<permission::ReadDeployment>()?;
     let headgate = context::current()?.headgate;
@@ -51,10 +45,9 @@ pub async fn create_user(
     password: String,
     back: String,
 ) -> Result<(), FormRefused> {
-    use crate::{
-        components::Flash,
-        server::{actor, context, forms, settings_forms::NewUserForm},
-    };
+    use crate::components::Flash;
+    use crate::server::settings_forms::NewUserForm;
+    use crate::server::{actor, context, forms};
     use service::permission;
     let form = NewUserForm { email, name, role };
     let made = async {
@@ -77,10 +70,9 @@ pub async fn update_user(
     #[server(default)] drawn: String,
     back: String,
 ) -> Result<(), FormRefused> {
-    use crate::{
-        components::Flash,
-        server::{actor, context, forms, settings_forms::UserForm},
-    };
+    use crate::components::Flash;
+    use crate::server::settings_forms::UserForm;
+    use crate::server::{actor, context, forms};
     use service::permission;
     let form = UserForm { id, name, role, is_disabled, etag, drawn };
     let made = async {
@@ -100,11 +92,9 @@ pub async fn set_password(
     #[server(default)] etag: String,
     back: String,
 ) -> Result<(), FormRefused> {
-    use crate::{
-        components::Flash,
-        server::{actor, context, forms},
-        state::form_draft::Draft,
-    };
+    use crate::components::Flash;
+    use crate::server::{actor, context, forms};
+    use crate::state::form_draft::Draft;
     use model::{etag::IfMatch, user::UserChanges};
     use service::permission;
     let if_match = IfMatch::from_form(&etag);
@@ -121,10 +111,8 @@ pub async fn set_password(
 /// Deletes a user, whose lines of the audit log stay.
 #[server(prefix = "/console", endpoint = "delete-user", output = Json)]
 pub async fn delete_user(id: UserId, back: String) -> Result<(), FormRefused> {
-    use crate::{
-        components::Flash,
-        server::{actor, context, redirect},
-    };
+    use crate::components::Flash;
+    use crate::server::{actor, context, redirect};
     use model::etag::IfMatch;
     use service::permission;
     redirect::answer(&back, async {
@@ -144,10 +132,9 @@ pub async fn create_api_key(
     #[server(default)] expires_in_days: String,
     back: String,
 ) -> Result<(), FormRefused> {
-    use crate::{
-        components::Flash,
-        server::{actor, context, cookies, forms, settings_forms::NewKeyForm},
-    };
+    use crate::components::Flash;
+    use crate::server::settings_forms::NewKeyForm;
+    use crate::server::{actor, context, cookies, forms};
     use service::permission;
     let form = NewKeyForm { name, role, app_id, expires_in_days };
     let made = async {
@@ -169,10 +156,8 @@ pub async fn forget_new_key() -> Result<(), CallError> {
 /// Revokes a key from the next request on.
 #[server(prefix = "/console", endpoint = "revoke-api-key", output = Json)]
 pub async fn revoke_api_key(id: ApiKeyId, back: String) -> Result<(), FormRefused> {
-    use crate::{
-        components::Flash,
-        server::{actor, context, redirect},
-    };
+    use crate::components::Flash;
+    use crate::server::{actor, context, redirect};
     use service::permission;
     redirect::answer(&back, async {
         let actor = actor::allowed::<permission::ManageAccess>()?;

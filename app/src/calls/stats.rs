@@ -3,11 +3,9 @@
 use super::{error::CallError, json::Json};
 use chrono::{DateTime, Utc};
 use leptos::{prelude::*, server_fn::codec::GetUrl};
-use model::{
-    id::IntegrationId,
-    stats::{Throughput, Window},
-    views::overview::{Charts, NavCounts, OverviewAnswer},
-};
+use model::id::IntegrationId;
+use model::stats::{Throughput, Window};
+use model::views::overview::{Charts, NavCounts, OverviewAnswer};
 
 /// The overview now, or at a past minute.
 #[server(prefix = "/console", endpoint = "overview", input = GetUrl, output = Json)]

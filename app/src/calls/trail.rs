@@ -7,10 +7,8 @@ use model::views::trail::TrailPage;
 /// The trail that the page's query string asks for.
 #[server(prefix = "/console", endpoint = "trail", input = GetUrl, output = Json)]
 pub async fn load_trail(query: String) -> Result<TrailPage, CallError> {
-    use crate::{
-        server::{actor, context},
-        state::{trail_query, url_filters},
-    };
+    use crate::server::{actor, context};
+    use crate::state::{trail_query, url_filters};
     use chrono::Utc;
     use service::permission;
     let actor = actor::allowed::<permission::OpenConsole>()?;

@@ -1,9 +1,7 @@
 //! Workers: the processes that claim jobs, and the leader's maintenance services.
 
-use super::{
-    error::{CallError, FormRefused},
-    json::Json,
-};
+use super::error::{CallError, FormRefused};
+use super::json::Json;
 use leptos::{prelude::*, server_fn::codec::GetUrl};
 use model::{id::WorkerId, views::workers::WorkersPage};
 
@@ -19,10 +17,8 @@ pub async fn load_workers() -> Result<WorkersPage, CallError> {
 /// Stops a process from claiming jobs until it is restarted.
 #[server(prefix = "/console", endpoint = "drain-worker", output = Json)]
 pub async fn drain_worker(id: WorkerId, back: String) -> Result<(), FormRefused> {
-    use crate::{
-        components::Flash,
-        server::{actor, context, redirect},
-    };
+    use crate::components::Flash;
+    use crate::server::{actor, context, redirect};
     use service::permission;
     redirect::answer(&back, async {
         let actor = actor::allowed::<permission::Configure>()?;

@@ -1,18 +1,12 @@
 //! The question before many jobs or dead letters are requeued, cancelled or purged, with their count at this moment.
 
-use crate::{
-    calls::{
-        bulk::{Bulk, preview},
-        error::CallError,
-    },
-    components::{BulkQuestion, Failure},
-    state::page_url::PageUrl,
-};
+use crate::calls::bulk::{Bulk, preview};
+use crate::calls::error::CallError;
+use crate::components::{BulkQuestion, Failure};
+use crate::state::page_url::PageUrl;
 use leptos::prelude::*;
-use model::{
-    operation::{BulkAction, BulkSubject},
-    views::bulk::BulkPreview,
-};
+use model::operation::{BulkAction, BulkSubject};
+use model::views::bulk::BulkPreview;
 
 /// An action, and what it would affect.
 pub type Asked = (BulkAction, Result<BulkPreview, CallError>);

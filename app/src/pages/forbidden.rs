@@ -1,11 +1,10 @@
 //! The answer to a page that the reader's role may not open. It is sent before anything of the console is rendered, so it has no
 //! script and nothing of the page.
 
-use crate::{
-    components::Refusal,
-    state::{base_path::BasePath, theme::Theme},
-    ui::Glyph,
-};
+use crate::components::Refusal;
+use crate::state::base_path::BasePath;
+use crate::state::theme::Theme;
+use crate::ui::Glyph;
 use leptos::{prelude::*, reactive::owner::Owner};
 use model::actor::{Actor, Role};
 

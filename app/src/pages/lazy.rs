@@ -6,10 +6,8 @@
 use crate::state::page_files;
 use leptos::{tachys::view::any_view::AnyView, wasm_split::SplitLoaderError};
 use leptos_router::{ChooseView, hooks::use_location};
-use std::{
-    future::{Future, pending},
-    pin::Pin,
-};
+use std::future::{Future, pending};
+use std::pin::Pin;
 
 /// A route's view that is downloaded when needed.
 #[derive(Clone, Copy)]

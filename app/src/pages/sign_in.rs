@@ -1,13 +1,12 @@
 //! The sign-in form. It posts to the program's `POST /sign-in`, which answers with a new page and a new session, so no script is
 //! needed.
 
-use crate::{
-    calls::session::load_session,
-    components::{Logo, ThemeSwitch},
-    format,
-    state::{base_path, page_url, page_url::PageUrl, sign_in_url},
-    ui::{Button, ButtonKind, Glyph, Notice, TextField, Tone},
-};
+use crate::calls::session::load_session;
+use crate::components::{Logo, ThemeSwitch};
+use crate::format;
+use crate::state::page_url::PageUrl;
+use crate::state::{base_path, page_url, sign_in_url};
+use crate::ui::{Button, ButtonKind, Glyph, Notice, TextField, Tone};
 use leptos::prelude::*;
 use leptos_meta::Title;
 use leptos_router::components::Redirect;

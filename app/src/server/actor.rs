@@ -3,10 +3,8 @@
 use crate::calls::error::CallError;
 use axum::http::{Extensions, request::Parts};
 use leptos::prelude::*;
-use model::{
-    actor::Actor,
-    rules::permission::{Permission, is_allowed},
-};
+use model::actor::Actor;
+use model::rules::permission::{Permission, is_allowed};
 use service::{Allowed, Needs};
 
 /// Marks a request whose session could not be looked up: it is neither signed in nor signed out.

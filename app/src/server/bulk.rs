@@ -1,12 +1,11 @@
 //! The form of a bulk action: everything that a query string matches, or the selected rows.
 
 use super::{actor, context};
-use crate::{
-    calls::error::CallError,
-    components::{Flash, Outcome},
-    forms::BulkOptions,
-    state::{page_url::PageUrl, url_filters::ListQuery},
-};
+use crate::calls::error::CallError;
+use crate::components::{Flash, Outcome};
+use crate::forms::BulkOptions;
+use crate::state::page_url::PageUrl;
+use crate::state::url_filters::ListQuery;
 use chrono::Utc;
 use model::operation::{BulkAction, BulkDone, BulkOutcome, BulkStarted, BulkSubject, NewBulk};
 use service::permission;

@@ -1,13 +1,9 @@
 //! Cookies the console sets.
 
 use super::context;
-use crate::{
-    calls::error::CallError,
-    state::{
-        job_columns,
-        theme::{COOKIE, Theme},
-    },
-};
+use crate::calls::error::CallError;
+use crate::state::job_columns;
+use crate::state::theme::{COOKIE, Theme};
 use axum::http::{HeaderValue, header};
 use leptos::prelude::*;
 use leptos_axum::ResponseOptions;

@@ -1,11 +1,10 @@
 //! Faults of a refused form, which its page shows at the fields.
 
 use super::redirect;
-use crate::{
-    calls::error::{CallError, FormRefused},
-    components::Outcome,
-    state::{form_draft::DraftFault, page_url::PageUrl},
-};
+use crate::calls::error::{CallError, FormRefused};
+use crate::components::Outcome;
+use crate::state::form_draft::DraftFault;
+use crate::state::page_url::PageUrl;
 use model::problem::{Faults, FieldError};
 use service::ServiceError;
 

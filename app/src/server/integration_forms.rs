@@ -1,18 +1,14 @@
 //! Forms about integrations: typed input as the service takes it, and the notice of what was done.
 
-use crate::{
-    calls::error::CallError,
-    components::{Flash, Outcome},
-    forms::IntegrationBulk,
-};
-use model::{
-    breaker::{BreakerAction, BreakerOrder},
-    integration_bulk::IntegrationBulkAction,
-    problem::Faults,
-    rate_limit::{RateLimit, RateLimits},
-    resync::{NewResync, ResyncMode},
-    views::integration_list::ConfirmedBulk,
-};
+use crate::calls::error::CallError;
+use crate::components::{Flash, Outcome};
+use crate::forms::IntegrationBulk;
+use model::breaker::{BreakerAction, BreakerOrder};
+use model::integration_bulk::IntegrationBulkAction;
+use model::problem::Faults;
+use model::rate_limit::{RateLimit, RateLimits};
+use model::resync::{NewResync, ResyncMode};
+use model::views::integration_list::ConfirmedBulk;
 
 /// The action of a bulk form with its limit: no requests remove it.
 ///

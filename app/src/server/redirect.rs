@@ -2,15 +2,11 @@
 //!
 //! With a script the router follows the redirect, without one the browser does.
 
-use crate::{
-    calls::error::{CallError, FormRefused},
-    components::{Flash, Outcome},
-    state::{
-        base_path,
-        limits_draft::{self, LimitsDraft},
-        page_url::PageUrl,
-    },
-};
+use crate::calls::error::{CallError, FormRefused};
+use crate::components::{Flash, Outcome};
+use crate::state::base_path;
+use crate::state::limits_draft::{self, LimitsDraft};
+use crate::state::page_url::PageUrl;
 use std::future::Future;
 
 /// Does `work` and redirects back.

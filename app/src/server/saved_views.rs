@@ -1,22 +1,16 @@
 //! The forms of saved views; faults are shown at their fields.
 
 use super::{actor, context, forms, forms::Refusal};
-use crate::{
-    calls::error::FormRefused,
-    components::{Flash, Outcome},
-    forms::ViewForm,
-    state::{
-        drawn,
-        form_draft::{Draft, DraftFault},
-    },
-};
-use model::{
-    etag::IfMatch,
-    id::SavedViewId,
-    patch::Change,
-    problem::{Faults, FieldError},
-    saved_view::{NewSavedView, SavedViewChanges},
-};
+use crate::calls::error::FormRefused;
+use crate::components::{Flash, Outcome};
+use crate::forms::ViewForm;
+use crate::state::drawn;
+use crate::state::form_draft::{Draft, DraftFault};
+use model::etag::IfMatch;
+use model::id::SavedViewId;
+use model::patch::Change;
+use model::problem::{Faults, FieldError};
+use model::saved_view::{NewSavedView, SavedViewChanges};
 use service::permission;
 
 pub async fn save(form: ViewForm, query: &str, back: &str) -> Result<(), FormRefused> {

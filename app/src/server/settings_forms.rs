@@ -1,21 +1,15 @@
 //! The addresses and forms of the settings.
 
-use crate::{
-    calls::error::CallError,
-    state::{
-        drawn,
-        form_draft::{Draft, DraftFault},
-        page_url::PageUrl,
-    },
-};
-use model::{
-    actor::Role,
-    api_key::NewApiKey,
-    etag::IfMatch,
-    id::UserId,
-    page::PageRequest,
-    user::{NewUser, UserChanges},
-};
+use crate::calls::error::CallError;
+use crate::state::drawn;
+use crate::state::form_draft::{Draft, DraftFault};
+use crate::state::page_url::PageUrl;
+use model::actor::Role;
+use model::api_key::NewApiKey;
+use model::etag::IfMatch;
+use model::id::UserId;
+use model::page::PageRequest;
+use model::user::{NewUser, UserChanges};
 
 /// The page of a list that the address asks for; its size is fixed.
 pub fn page(url: &PageUrl) -> Result<PageRequest, CallError> {

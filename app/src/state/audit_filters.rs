@@ -1,9 +1,7 @@
 //! Filters of the audit log in the URL.
 
-use super::{
-    page_url::PageUrl,
-    url_filters::{self, BadQuery},
-};
+use super::page_url::PageUrl;
+use super::url_filters::{self, BadQuery};
 use crate::format;
 use model::{audit::AuditFilter, page::PageRequest};
 

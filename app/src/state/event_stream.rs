@@ -2,10 +2,8 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use leptos::{prelude::*, wasm_bindgen::JsCast};
-use std::{
-    cell::{Cell, RefCell},
-    rc::Rc,
-};
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 use wasm_bindgen::closure::Closure;
 use web_sys::{EventSource, MessageEvent};
 

@@ -1,13 +1,9 @@
 //! Filters of the page of failures in the URL.
 
-use super::{
-    page_url::PageUrl,
-    url_filters::{self, BadQuery},
-};
-use model::{
-    failure::{CauseId, FailureFilter, FailureState},
-    page::PageRequest,
-};
+use super::page_url::PageUrl;
+use super::url_filters::{self, BadQuery};
+use model::failure::{CauseId, FailureFilter, FailureState};
+use model::page::PageRequest;
 
 /// The filter parameters. Without `state` only open groups are listed; `state=all` lists all.
 pub const FIELDS: [&str; 3] = ["state", "app_id", "integration_id"];

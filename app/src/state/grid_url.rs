@@ -1,9 +1,7 @@
 //! The part of the grid of dead letters that an address asks for.
 
-use super::{
-    page_url::PageUrl,
-    url_filters::{self, BadQuery},
-};
+use super::page_url::PageUrl;
+use super::url_filters::{self, BadQuery};
 use model::dead_letter_grid::GridPageRequest;
 
 /// The parameter for the integration after which the rows continue.

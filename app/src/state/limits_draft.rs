@@ -3,13 +3,11 @@
 
 use super::{drawn, page_url::PageUrl};
 use crate::{components::Flash, forms::LimitsForm};
-use model::{
-    integration::{Debounce, Integration},
-    integration_settings::IntegrationChanges,
-    patch::Change,
-    problem::Faults,
-    rate_limit::{RateLimit, RateLimits},
-};
+use model::integration::{Debounce, Integration};
+use model::integration_settings::IntegrationChanges;
+use model::patch::Change;
+use model::problem::Faults;
+use model::rate_limit::{RateLimit, RateLimits};
 use std::str::FromStr;
 
 /// Longer input is no valid number, and the length of an address is limited.

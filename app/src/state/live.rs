@@ -3,12 +3,10 @@
 //! The first render never uses them: pages show what they were loaded with until the first event arrives. While the page is
 //! frozen ([`super::freeze`]), events are kept and not shown.
 
-use super::{
-    base_path,
-    event_stream::{self, Link},
-    freeze::{self, Newest},
-    revision::{self, Revision},
-};
+use super::base_path;
+use super::event_stream::{self, Link};
+use super::freeze::{self, Newest};
+use super::revision::{self, Revision};
 use crate::calls::{error::CallError, session::load_session};
 use chrono::{DateTime, TimeDelta, Utc};
 use leptos::{prelude::*, task::spawn_local};

@@ -1,9 +1,7 @@
 //! Follows the object that a page is about: the event stream sends it as soon as it changes.
 
-use super::{
-    freeze::{self, Newest},
-    live,
-};
+use super::freeze::{self, Newest};
+use super::live;
 use leptos::prelude::*;
 use model::opened::{LiveUpdate, Opened};
 use serde::de::DeserializeOwned;

@@ -2,10 +2,8 @@
 //! page's address when it is short enough.
 
 use super::page_url::PageUrl;
-use model::{
-    json::{self, MAX_RECORD_BYTES},
-    rules::masking::{MASK, MASK_OF_ANOTHER},
-};
+use model::json::{self, MAX_RECORD_BYTES};
+use model::rules::masking::{MASK, MASK_OF_ANOTHER};
 use serde_json::Value;
 
 const DRAFT: &str = "draft[payload]";

@@ -1,14 +1,12 @@
 //! Filters of a list in the URL, parsed and printed in one place, for the server and the browser.
 
 use super::page_url::PageUrl;
+use model::dead_letter::BinPageRequest;
+use model::dead_letter_grid::{BadRank, Rank};
+use model::filter::JobFilter;
+use model::list_query;
 pub use model::list_query::BadQuery;
-use model::{
-    dead_letter::BinPageRequest,
-    dead_letter_grid::{BadRank, Rank},
-    filter::JobFilter,
-    list_query,
-    page::{Order, PageRequest},
-};
+use model::page::{Order, PageRequest};
 use serde::de::DeserializeOwned;
 use std::str::FromStr;
 

@@ -1,10 +1,8 @@
 //! Answers what another rate limit would do.
 
 use crate::format;
-use model::{
-    rate_limit::RateLimit,
-    rules::what_if::{WhatIf, what_if},
-};
+use model::rate_limit::RateLimit;
+use model::rules::what_if::{WhatIf, what_if};
 
 /// The URL parameter: requests per second.
 pub const PARAM: &str = "what_if";

@@ -3,10 +3,8 @@
 //! Leptos does not know the name of a `data-label="…"` in a view at compile time, so hydration writes each of them again: a hundred on a
 //! page. With a type for the name it leaves them as the server rendered them.
 
-use leptos::tachys::html::attribute::{
-    AttributeValue,
-    custom::{CustomAttr, CustomAttributeKey, custom_attribute},
-};
+use leptos::tachys::html::attribute::AttributeValue;
+use leptos::tachys::html::attribute::custom::{CustomAttr, CustomAttributeKey, custom_attribute};
 
 /// `<td class="n" {..data_label("attempts")}>`: the text before the cell's value on a phone, where a row is a block of lines.
 pub fn data_label<V: AttributeValue>(value: V) -> CustomAttr<Label, V> {

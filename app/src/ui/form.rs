@@ -1,9 +1,7 @@
 //! Forms that work before the page is hydrated, and without any script.
 
-use crate::{
-    calls::error::FormRefused,
-    state::{base_path, revision},
-};
+use crate::calls::error::FormRefused;
+use crate::state::{base_path, revision};
 use leptos::server_fn::{
     Http, ServerFn, client::Client, codec::PostUrl, redirect::call_redirect_hook, request::ClientReq,
 };

@@ -1,8 +1,6 @@
-use crate::{
-    credential_watch::{CredentialWatch, CredentialWatches},
-    passwords::Hasher,
-    token::AdminKey,
-};
+use crate::credential_watch::{CredentialWatch, CredentialWatches};
+use crate::passwords::Hasher;
+use crate::token::AdminKey;
 use model::actor::{Actor, ActorKind, Role};
 use sqlx::PgPool;
 

@@ -2,11 +2,9 @@
 //! tables have ids that are ordered by time, and are merged by primary key.
 
 use crate::{error::AccessError, store::activity as store};
-use model::{
-    activity::{Activity, Span},
-    actor::Scope,
-    page::{Page, PageRequest},
-};
+use model::activity::{Activity, Span};
+use model::actor::Scope;
+use model::page::{Page, PageRequest};
 use sqlx::PgPool;
 
 /// A page of the feed. A scope of one app sees what is about that app, and nothing of the deployment's processes.

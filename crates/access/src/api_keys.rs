@@ -1,18 +1,14 @@
 //! API keys: `hg_<role>_<prefix>_<secret>`. The prefix finds the row, the hash of the whole key is compared.
 
-use crate::{
-    access::Access,
-    audit::{self, Entry},
-    error::AccessError,
-    store::api_keys as store,
-    token,
-};
-use model::{
-    actor::{Actor, ActorKind},
-    api_key::{ApiKey, ApiKeyWithSecret, NewApiKey},
-    id::ApiKeyId,
-    page::{Page, PageRequest},
-};
+use crate::access::Access;
+use crate::audit::{self, Entry};
+use crate::error::AccessError;
+use crate::store::api_keys as store;
+use crate::token;
+use model::actor::{Actor, ActorKind};
+use model::api_key::{ApiKey, ApiKeyWithSecret, NewApiKey};
+use model::id::ApiKeyId;
+use model::page::{Page, PageRequest};
 
 const PREFIX_CHARS: usize = 10;
 /// 256 bits.

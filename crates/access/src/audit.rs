@@ -1,18 +1,14 @@
 //! The audit log: each action is recorded in the transaction that does it.
 
-use crate::{
-    error::AccessError,
-    origin::{self, Follows},
-    store::audit as store,
-};
+use crate::error::AccessError;
+use crate::origin::{self, Follows};
+use crate::store::audit as store;
 use chrono::{DateTime, Utc};
-use model::{
-    actor::{Actor, ActorKind},
-    audit::{AuditEntry, AuditFilter},
-    id::{AppId, AuditEntryId},
-    page::{Page, PageRequest},
-    text::sanitise,
-};
+use model::actor::{Actor, ActorKind};
+use model::audit::{AuditEntry, AuditFilter};
+use model::id::{AppId, AuditEntryId};
+use model::page::{Page, PageRequest};
+use model::text::sanitise;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use sqlx::{PgConnection, PgPool};

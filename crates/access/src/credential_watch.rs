@@ -2,26 +2,18 @@
 //!
 //! One task checks the credentials of all streams of this process twice a second; it does not run while there are none.
 
-use crate::{
-    store::{api_keys, sessions},
-    token,
-};
-use model::{
-    actor::{Actor, ActorKind},
-    id::ApiKeyId,
-};
+use crate::store::{api_keys, sessions};
+use crate::token;
+use model::actor::{Actor, ActorKind};
+use model::id::ApiKeyId;
 use queue::mutex::lock;
 use sqlx::PgPool;
-use std::{
-    collections::HashMap,
-    future,
-    sync::{Arc, Mutex, MutexGuard},
-    time::Duration,
-};
-use tokio::{
-    sync::watch,
-    time::{MissedTickBehavior, interval},
-};
+use std::collections::HashMap;
+use std::future;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::time::{MissedTickBehavior, interval};
 
 /// A stream whose credential has ended is closed within a second.
 const CHECK_INTERVAL: Duration = Duration::from_millis(500);

@@ -5,10 +5,9 @@
 //! must not starve the API.
 
 use crate::error::AccessError;
-use argon2::{
-    Argon2,
-    password_hash::{PasswordHasher, PasswordVerifier, phc::PasswordHash},
-};
+use argon2::Argon2;
+use argon2::password_hash::phc::PasswordHash;
+use argon2::password_hash::{PasswordHasher, PasswordVerifier};
 use model::{limits::PASSWORD_CHARS, problem::Faults};
 use std::{sync::Arc, time::Duration};
 use tokio::sync::Semaphore;

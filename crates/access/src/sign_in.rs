@@ -1,21 +1,15 @@
 //! Signing in with a password or a one-time link, and out.
 
-use crate::{
-    access::Access,
-    audit::{self, Entry},
-    client::Client,
-    error::AccessError,
-    store::{
-        sessions, sign_in_links,
-        users::{self, NewRow},
-    },
-    throttle,
-    token::{self, SessionToken},
-};
-use model::{
-    actor::{Actor, ActorKind, Role},
-    id::UserId,
-};
+use crate::access::Access;
+use crate::audit::{self, Entry};
+use crate::client::Client;
+use crate::error::AccessError;
+use crate::store::users::{self, NewRow};
+use crate::store::{sessions, sign_in_links};
+use crate::throttle;
+use crate::token::{self, SessionToken};
+use model::actor::{Actor, ActorKind, Role};
+use model::id::UserId;
 use sqlx::{Acquire, PgConnection};
 
 /// Account that the one-time link of a new deployment signs in to.

@@ -7,11 +7,9 @@
 //! A try is counted before the password is checked, so that parallel guesses count too, and forgiven when it was right. Nobody is locked out for
 //! good: after the burst, one try in each period is checked.
 
-use crate::{
-    client::Client,
-    error::AccessError,
-    store::throttles::{self, Allowance},
-};
+use crate::client::Client;
+use crate::error::AccessError;
+use crate::store::throttles::{self, Allowance};
 use sqlx::PgPool;
 use std::{net::IpAddr, time::Duration};
 

@@ -1,23 +1,17 @@
 //! Users. Any change of what a user may do ends the user's sessions.
 
-use crate::{
-    access::Access,
-    audit::{self, Entry},
-    error::AccessError,
-    passwords::check_password,
-    store::{
-        sessions, sign_in_links,
-        users::{self as store, Changes, NewRow},
-    },
-};
-use model::{
-    actor::{Actor, Role},
-    etag::IfMatch,
-    id::UserId,
-    page::{Page, PageRequest},
-    problem::Faults,
-    user::{NewUser, User, UserChanges},
-};
+use crate::access::Access;
+use crate::audit::{self, Entry};
+use crate::error::AccessError;
+use crate::passwords::check_password;
+use crate::store::users::{Changes, NewRow};
+use crate::store::{sessions, sign_in_links, users as store};
+use model::actor::{Actor, Role};
+use model::etag::IfMatch;
+use model::id::UserId;
+use model::page::{Page, PageRequest};
+use model::problem::Faults;
+use model::user::{NewUser, User, UserChanges};
 use queue::QueueError;
 use sqlx::PgConnection;
 

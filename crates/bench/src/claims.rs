@@ -2,11 +2,9 @@
 //!
 //! The claim is the engine's own statement; each is rolled back, so that the next one finds the same state. Medians are compared.
 
-use crate::{
-    Options,
-    report::{Report, Target},
-    world::{Fill, LANE_SQL, connect, execute, fill, fresh, make_lanes},
-};
+use crate::Options;
+use crate::report::{Report, Target};
+use crate::world::{Fill, LANE_SQL, connect, execute, fill, fresh, make_lanes};
 use anyhow::{Context, Result};
 use model::id::WorkerId;
 use queue::store::jobs::{ClaimRequest, claim_and_roll_back};

@@ -1,18 +1,13 @@
 //! Real worker processes drain no-op jobs.
 
-use crate::{
-    Options,
-    cpu::used_by_tree,
-    floor,
-    report::{Report, Target, Turns, median},
-    world::{Fill, connect, fill, fresh, left, make_lanes, number},
-};
+use crate::cpu::used_by_tree;
+use crate::report::{Report, Target, Turns, median};
+use crate::world::{Fill, connect, fill, fresh, left, make_lanes, number};
+use crate::{Options, floor};
 use anyhow::{Context, Result};
 use sqlx::PgPool;
-use std::{
-    process::{Child, Command, Stdio},
-    time::{Duration, Instant},
-};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 /// The result of a drain.
 struct Drained {

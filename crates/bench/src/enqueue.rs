@@ -1,25 +1,17 @@
 //! Enqueues jobs: one at a time, as a web request does, and by the thousand.
 
-use crate::{
-    Options, floor,
-    pickup::Numbered,
-    plain::Plain,
-    report::{Report, Target, Turns},
-    world::{connect, fresh, job, make_lanes},
-};
+use crate::pickup::Numbered;
+use crate::plain::Plain;
+use crate::report::{Report, Target, Turns};
+use crate::world::{connect, fresh, job, make_lanes};
+use crate::{Options, floor};
 use anyhow::Result;
-use queue::{
-    Client,
-    store::jobs::{JobSpec, enqueue},
-};
+use queue::Client;
+use queue::store::jobs::{JobSpec, enqueue};
 use sqlx::PgPool;
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::{Duration, Instant},
-};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 /// As many as the clients of the floor.
 const PRODUCERS: u64 = 4;

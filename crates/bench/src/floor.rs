@@ -5,22 +5,16 @@
 //!
 //! The speed of a shared machine changes within a minute, so each floor is measured in turns with what is compared with it.
 
-use crate::{
-    Options,
-    world::{connect, execute, in_database, lane, number, payload},
-};
+use crate::Options;
+use crate::world::{connect, execute, in_database, lane, number, payload};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
-use std::{
-    io::Write as _,
-    path::Path,
-    process::Command,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::{Duration, Instant},
-};
+use std::io::Write as _;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 use uuid::Uuid;
 
 const FLOOR: &str = "headgate_floor";

@@ -1,10 +1,8 @@
 //! How much memory a process needs while a million jobs wait.
 
-use crate::{
-    Options, cpu, drain,
-    report::{Report, Target},
-    world::{Fill, connect, execute, fill, fresh, make_lanes},
-};
+use crate::report::{Report, Target};
+use crate::world::{Fill, connect, execute, fill, fresh, make_lanes};
+use crate::{Options, cpu, drain};
 use anyhow::Result;
 use std::time::Duration;
 

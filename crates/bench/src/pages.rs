@@ -1,13 +1,11 @@
 //! Server time of every page of the console, over HTTP, with millions of jobs; and the plan of each statement as Postgres itself reports it
 //! (`auto_explain`), so that the real statements are measured and no copies of them.
 
-use crate::{
-    Options,
-    deployment::{self, Size},
-    program::{EMAIL, PASSWORD, Program},
-    report::{Report, Target, median, percentile},
-    world::{DATABASE, connect, execute, in_database},
-};
+use crate::Options;
+use crate::deployment::{self, Size};
+use crate::program::{EMAIL, PASSWORD, Program};
+use crate::report::{Report, Target, median, percentile};
+use crate::world::{DATABASE, connect, execute, in_database};
 use anyhow::{Context, Result, bail};
 use reqwest::{Client, StatusCode, header, redirect};
 use sqlx::{AssertSqlSafe, PgPool};

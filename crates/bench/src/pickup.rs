@@ -1,20 +1,16 @@
 //! How long a job waits on an idle system: from the call that enqueues it to the first line of its handler, as a user of the library sees it, compared
 //! with a plain loop that listens.
 
-use crate::{
-    Options,
-    plain::Plain,
-    report::{Report, Target, percentile},
-    world::{connect, fresh},
-};
+use crate::Options;
+use crate::plain::Plain;
+use crate::report::{Report, Target, percentile};
+use crate::world::{connect, fresh};
 use anyhow::{Context, Result};
 use queue::{Client, Job, JobError, JobHandler, LeasedJob, Runner};
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
-use tokio::{
-    sync::mpsc,
-    time::{MissedTickBehavior, interval, timeout},
-};
+use tokio::sync::mpsc;
+use tokio::time::{MissedTickBehavior, interval, timeout};
 
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Numbered {

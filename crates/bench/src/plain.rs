@@ -1,10 +1,8 @@
 //! A plain queue as one writes it in an afternoon: a table, a notification, a loop that listens. The engine that is compared with it also has leases,
 //! limits, fairness, history and counters.
 
-use crate::{
-    floor::database,
-    world::{connect, execute, payload},
-};
+use crate::floor::database;
+use crate::world::{connect, execute, payload};
 use anyhow::Result;
 use sqlx::{PgPool, postgres::PgListener, types::Json};
 use std::time::Instant;

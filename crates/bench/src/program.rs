@@ -3,12 +3,10 @@
 use anyhow::{Context, Result, bail};
 use reqwest::{Client, ClientBuilder, RequestBuilder, Response, header};
 use serde_json::Value;
-use std::{
-    net::Ipv4Addr,
-    path::PathBuf,
-    process::Stdio,
-    time::{Duration, Instant},
-};
+use std::net::Ipv4Addr;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
 use tokio::process::{Child, Command};
 
 pub(crate) const EMAIL: &str = "bench@example.test";

@@ -1,18 +1,12 @@
 //! How many slots a second the rate limiter reserves, with the engine's statement, for one limit and for fifty.
 
-use crate::{
-    Options,
-    report::{Report, Target},
-    world::{connect, execute, fresh},
-};
+use crate::Options;
+use crate::report::{Report, Target};
+use crate::world::{connect, execute, fresh};
 use anyhow::Result;
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::{Duration, Instant},
-};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 pub(crate) async fn run(options: &Options, server: &str, report: &mut Report) -> Result<()> {
     let url = fresh(server).await?;

@@ -3,12 +3,10 @@
 use crate::world::{DATABASE, connect, in_database};
 use anyhow::Result;
 use async_trait::async_trait;
-use queue::{
-    EngineConfig,
-    maintenance::Maintenance,
-    store::jobs::Completion,
-    worker::{AttemptHandler, Engine, Handlers, LeasedJob, Outcome},
-};
+use queue::EngineConfig;
+use queue::maintenance::Maintenance;
+use queue::store::jobs::Completion;
+use queue::worker::{AttemptHandler, Engine, Handlers, LeasedJob, Outcome};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 

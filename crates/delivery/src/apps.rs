@@ -1,23 +1,16 @@
 //! Creating, changing and deleting apps.
 
-use model::{
-    actor::Scope,
-    app::{App, AppChanges, NewApp, slug_of},
-    deletion::DeleteOptions,
-    id::{AppId, OperationId},
-    page::{Page, PageRequest},
-};
+use model::actor::Scope;
+use model::app::{App, AppChanges, NewApp, slug_of};
+use model::deletion::DeleteOptions;
+use model::id::{AppId, OperationId};
+use model::page::{Page, PageRequest};
 use queue::QueueError;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use crate::{
-    Delivery, DeliveryError, integrations,
-    store::{
-        self,
-        deletions::{self, NewDeletion},
-    },
-};
+use crate::store::deletions::{self, NewDeletion};
+use crate::{Delivery, DeliveryError, integrations, store};
 
 /// So many slugs (`name`, `name-2` …) are tried before one with a random ending.
 const NUMBERED_SLUGS: u32 = 5;

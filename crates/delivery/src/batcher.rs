@@ -3,11 +3,9 @@
 //! A statement or a transaction costs its round trips, its start and its wait for the disk once, whether it is about one item or a
 //! hundred. No item waits for others to join: it waits only while as many rounds run as may, and not for long.
 
-use std::{
-    future::Future,
-    sync::{Arc, Mutex, MutexGuard},
-    time::Duration,
-};
+use std::future::Future;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
 use queue::mutex::lock;
 use tokio::{sync::oneshot, time::timeout};

@@ -2,20 +2,16 @@
 
 use std::sync::Arc;
 
-use model::{
-    actor::Scope,
-    id::{AppId, IntegrationId},
-    integration::{Integration, IntegrationType},
-    page::Page,
-    record::{Record, RecordFilter, RecordWithSync, SentFilter, SentRecord},
-    record_page::RecordPageRequest,
-    retention::Retentions,
-};
-use queue::{
-    Waker,
-    maintenance::Service,
-    worker::{AttemptHandler, Engine},
-};
+use model::actor::Scope;
+use model::id::{AppId, IntegrationId};
+use model::integration::{Integration, IntegrationType};
+use model::page::Page;
+use model::record::{Record, RecordFilter, RecordWithSync, SentFilter, SentRecord};
+use model::record_page::RecordPageRequest;
+use model::retention::Retentions;
+use queue::Waker;
+use queue::maintenance::Service;
+use queue::worker::{AttemptHandler, Engine};
 use sqlx::PgPool;
 
 use crate::{

@@ -2,28 +2,21 @@
 
 use std::collections::{HashMap, HashSet};
 
-use model::{
-    actor::Scope,
-    id::{AppId, BatchId, IntegrationId},
-    integration::{IntegrationState, IntegrationType},
-    job::{EnqueuedJob, NewJob},
-    json::MAX_RECORD_BYTES,
-    problem::Faults,
-};
-use queue::{
-    QueueError,
-    store::{
-        connections::begin,
-        jobs::{BEGIN, JobSpec},
-    },
-};
+use model::actor::Scope;
+use model::id::{AppId, BatchId, IntegrationId};
+use model::integration::{IntegrationState, IntegrationType};
+use model::job::{EnqueuedJob, NewJob};
+use model::json::MAX_RECORD_BYTES;
+use model::problem::Faults;
+use queue::QueueError;
+use queue::store::connections::begin;
+use queue::store::jobs::{BEGIN, JobSpec};
 use uuid::Uuid;
 
-use crate::{
-    Delivery, DeliveryError,
-    catalog::key::RESERVED_PREFIX,
-    store::jobs::{self as rows, Target},
-};
+use crate::catalog::key::RESERVED_PREFIX;
+use crate::store::jobs as rows;
+use crate::store::jobs::Target;
+use crate::{Delivery, DeliveryError};
 
 /// Most jobs in one request.
 const MAX_JOBS: usize = 1_000;

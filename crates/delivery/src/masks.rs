@@ -1,15 +1,11 @@
 //! Which fields of an app's data are masked, by the settings of the deployment and of the app's integrations.
 
-use model::{
-    actor::{Actor, Scope},
-    filter::JobFilter,
-    id::AppId,
-    problem::Faults,
-    rules::{
-        masking::{Masking, Masks, Sensitive, may_know_workers},
-        permission::{Permission, is_allowed},
-    },
-};
+use model::actor::{Actor, Scope};
+use model::filter::JobFilter;
+use model::id::AppId;
+use model::problem::Faults;
+use model::rules::masking::{Masking, Masks, Sensitive, may_know_workers};
+use model::rules::permission::{Permission, is_allowed};
 
 use crate::{Delivery, DeliveryError, store};
 

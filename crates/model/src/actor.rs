@@ -1,9 +1,7 @@
 //! Who makes a request, with which role, for which app.
 
-use crate::{
-    id::{ApiKeyId, AppId, UserId},
-    unknown_name::UnknownName,
-};
+use crate::id::{ApiKeyId, AppId, UserId};
+use crate::unknown_name::UnknownName;
 use serde::{Deserialize, Serialize};
 use strum::{EnumString, IntoStaticStr, VariantArray};
 

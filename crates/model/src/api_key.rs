@@ -1,12 +1,10 @@
 //! API keys.
 
-use crate::{
-    actor::Role,
-    app::is_name,
-    id::{ApiKeyId, AppId},
-    limits,
-    problem::Faults,
-};
+use crate::actor::Role;
+use crate::app::is_name;
+use crate::id::{ApiKeyId, AppId};
+use crate::limits;
+use crate::problem::Faults;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 

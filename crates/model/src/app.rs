@@ -1,13 +1,11 @@
 //! Apps: the tenants.
 
-use crate::{
-    etag::{IfMatch, Revised},
-    id::AppId,
-    limits::NAME_CHARS,
-    patch::not_null,
-    problem::Faults,
-    text,
-};
+use crate::etag::{IfMatch, Revised};
+use crate::id::AppId;
+use crate::limits::NAME_CHARS;
+use crate::patch::not_null;
+use crate::problem::Faults;
+use crate::text;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 

@@ -1,9 +1,7 @@
 //! Lines of the audit log.
 
-use crate::{
-    id::{AppId, AuditEntryId},
-    moment,
-};
+use crate::id::{AppId, AuditEntryId};
+use crate::moment;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -1,10 +1,8 @@
 //! The circuit breaker of an integration, as the API shows and controls it. Its rules are in [`crate::rules::breaker`].
 
-use crate::{
-    id::{AppId, BreakerFlipId, IntegrationId},
-    problem::Faults,
-    unknown_name::UnknownName,
-};
+use crate::id::{AppId, BreakerFlipId, IntegrationId};
+use crate::problem::Faults;
+use crate::unknown_name::UnknownName;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 use strum::{EnumString, IntoStaticStr, VariantArray};

@@ -1,11 +1,9 @@
 //! Dead letters: jobs that will not be tried again by themselves.
 
-use crate::{
-    attempt::Attempt,
-    id::{AppId, DeadLetterId, IntegrationId, JobId, OperationId},
-    page::{DEFAULT_LIMIT, Page, PageError, PageRequest},
-    rules::verdict::ErrorKind,
-};
+use crate::attempt::Attempt;
+use crate::id::{AppId, DeadLetterId, IntegrationId, JobId, OperationId};
+use crate::page::{DEFAULT_LIMIT, Page, PageError, PageRequest};
+use crate::rules::verdict::ErrorKind;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -1,15 +1,12 @@
 //! Events, which change records, and the result of accepting them.
 
-use crate::{
-    attributes::Attributes,
-    id::AppId,
-    json,
-    key::{KEY, RECORD_KEY, is_key, is_record_key},
-    moment,
-    problem::Faults,
-    trace::TraceContext,
-    unknown_name::UnknownName,
-};
+use crate::attributes::Attributes;
+use crate::id::AppId;
+use crate::key::{KEY, RECORD_KEY, is_key, is_record_key};
+use crate::problem::Faults;
+use crate::trace::TraceContext;
+use crate::unknown_name::UnknownName;
+use crate::{json, moment};
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;

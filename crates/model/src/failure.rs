@@ -1,14 +1,10 @@
 //! Failure groups: jobs that wait for a retry and dead letters, grouped by the cause of their last failure.
 
-use crate::{
-    id::{AppId, IntegrationId},
-    problem::Faults,
-    rules::{
-        cause::{self, CauseWords},
-        verdict::ErrorKind,
-    },
-    unknown_name::UnknownName,
-};
+use crate::id::{AppId, IntegrationId};
+use crate::problem::Faults;
+use crate::rules::cause::{self, CauseWords};
+use crate::rules::verdict::ErrorKind;
+use crate::unknown_name::UnknownName;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 use std::{fmt, ops::RangeInclusive, str::FromStr};

@@ -1,12 +1,10 @@
 //! Values for tests: an integration with nothing to do, and a snapshot.
 
-use crate::{
-    failure::FailureSummary,
-    id::{AppId, IntegrationId},
-    integration::{IntegrationState, IntegrationType},
-    stats::{IntegrationGauge, Snapshot, Totals},
-    sync_status::LastError,
-};
+use crate::failure::FailureSummary;
+use crate::id::{AppId, IntegrationId};
+use crate::integration::{IntegrationState, IntegrationType};
+use crate::stats::{IntegrationGauge, Snapshot, Totals};
+use crate::sync_status::LastError;
 use chrono::{DateTime, Utc};
 
 /// When the fixtures were taken: noon of 20 November 2026.

@@ -1,12 +1,10 @@
 //! Integrations: one app's connection to one external system.
 
-use crate::{
-    breaker::Breaker,
-    etag::Revised,
-    id::{AppId, IntegrationId},
-    rate_limit::RateLimits,
-    unknown_name::UnknownName,
-};
+use crate::breaker::Breaker;
+use crate::etag::Revised;
+use crate::id::{AppId, IntegrationId};
+use crate::rate_limit::RateLimits;
+use crate::unknown_name::UnknownName;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -1,12 +1,10 @@
 //! The same change of many integrations.
 
-use crate::{
-    id::{AppId, IntegrationId},
-    integration::{IntegrationState, IntegrationType},
-    problem::Faults,
-    rate_limit::RateLimits,
-    unknown_name::UnknownName,
-};
+use crate::id::{AppId, IntegrationId};
+use crate::integration::{IntegrationState, IntegrationType};
+use crate::problem::Faults;
+use crate::rate_limit::RateLimits;
+use crate::unknown_name::UnknownName;
 use serde::{Deserialize, Serialize};
 use strum::{EnumString, IntoStaticStr};
 

@@ -1,9 +1,7 @@
 //! Which integrations a list shows, in which order.
 
-use crate::{
-    id::{AppId, IntegrationId},
-    integration::{IntegrationState, IntegrationType},
-};
+use crate::id::{AppId, IntegrationId};
+use crate::integration::{IntegrationState, IntegrationType};
 use serde::{Deserialize, Serialize};
 
 /// The filter of `GET /integrations`.

@@ -1,20 +1,16 @@
 //! What is set of an integration, when it is made and later.
 
-use crate::{
-    app::is_name,
-    etag::IfMatch,
-    id::AppId,
-    integration::{Debounce, IntegrationState, IntegrationType},
-    key::{KEY, is_key},
-    limits,
-    patch::{Change, not_null},
-    problem::Faults,
-    rate_limit::RateLimits,
-    rules::{
-        backoff::RetrySchedule,
-        masking::{self, authenticates},
-    },
-};
+use crate::app::is_name;
+use crate::etag::IfMatch;
+use crate::id::AppId;
+use crate::integration::{Debounce, IntegrationState, IntegrationType};
+use crate::key::{KEY, is_key};
+use crate::limits;
+use crate::patch::{Change, not_null};
+use crate::problem::Faults;
+use crate::rate_limit::RateLimits;
+use crate::rules::backoff::RetrySchedule;
+use crate::rules::masking::{self, authenticates};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -1,18 +1,15 @@
 //! Jobs: one unit of work for one integration.
 
-use crate::{
-    attempt::Attempt,
-    event::EventType,
-    id::{AppId, BatchId, IntegrationId, JobId},
-    integration::IntegrationType,
-    json,
-    key::{KEY, is_key},
-    limits, moment,
-    problem::Faults,
-    rules::verdict::ErrorKind,
-    trace::TraceContext,
-    unknown_name::UnknownName,
-};
+use crate::attempt::Attempt;
+use crate::event::EventType;
+use crate::id::{AppId, BatchId, IntegrationId, JobId};
+use crate::integration::IntegrationType;
+use crate::key::{KEY, is_key};
+use crate::problem::Faults;
+use crate::rules::verdict::ErrorKind;
+use crate::trace::TraceContext;
+use crate::unknown_name::UnknownName;
+use crate::{json, limits, moment};
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

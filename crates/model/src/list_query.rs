@@ -1,10 +1,8 @@
 //! The parameters of a list of jobs in a query string: filter, page, order.
 
-use crate::{
-    filter::{self, JobFilter},
-    moment,
-    page::{Order, PageError},
-};
+use crate::filter::{self, JobFilter};
+use crate::moment;
+use crate::page::{Order, PageError};
 use chrono::SecondsFormat;
 use serde::de::DeserializeOwned;
 

@@ -1,10 +1,8 @@
 //! The object whose page is open in the console, and the live updates of it.
 
-use crate::{
-    id::{IntegrationId, JobId, OperationId},
-    job::JobDetail,
-    rules::explain::Explanation,
-};
+use crate::id::{IntegrationId, JobId, OperationId};
+use crate::job::JobDetail;
+use crate::rules::explain::Explanation;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use std::{fmt, str::FromStr};

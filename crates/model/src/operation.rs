@@ -1,12 +1,10 @@
 //! Operations: bulk actions, and deletions of apps and integrations.
 
-use crate::{
-    filter::JobFilter,
-    id::{JobId, OperationId},
-    limits,
-    problem::Faults,
-    unknown_name::UnknownName,
-};
+use crate::filter::JobFilter;
+use crate::id::{JobId, OperationId};
+use crate::limits;
+use crate::problem::Faults;
+use crate::unknown_name::UnknownName;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use strum::{EnumString, IntoStaticStr};

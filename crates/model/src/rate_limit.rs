@@ -1,20 +1,14 @@
 //! Rate limits, and how slots are spaced to keep them.
 
 use chrono::{DateTime, Utc};
-use serde::{
-    Deserialize, Deserializer, Serialize,
-    de::{
-        MapAccess, SeqAccess, Visitor,
-        value::{MapAccessDeserializer, SeqAccessDeserializer},
-    },
-};
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::fmt;
 
-use crate::{
-    id::{AppId, IntegrationId},
-    limits,
-    problem::Faults,
-};
+use crate::id::{AppId, IntegrationId};
+use crate::limits;
+use crate::problem::Faults;
 
 /// At most `requests` in any window of `per_seconds`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,11 +1,9 @@
 //! Records, and what integrations have of them.
 
-use crate::{
-    attributes::Attributes,
-    event::Event,
-    id::{AppId, IntegrationId, JobId},
-    job::JobStatus,
-};
+use crate::attributes::Attributes;
+use crate::event::Event;
+use crate::id::{AppId, IntegrationId, JobId};
+use crate::job::JobStatus;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 

@@ -1,10 +1,8 @@
 //! Keyset pages of lists whose key is type and id instead of a UUID: the catalog and sent state. In key order, because people look for a
 //! record by its key.
 
-use crate::{
-    id::AppId,
-    page::{DEFAULT_LIMIT, MAX_LIMIT, Page, PageError},
-};
+use crate::id::AppId;
+use crate::page::{DEFAULT_LIMIT, MAX_LIMIT, Page, PageError};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize};
 

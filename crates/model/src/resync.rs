@@ -1,12 +1,10 @@
 //! Re-syncs: sending all records of an integration again.
 
-use crate::{
-    id::{AppId, BatchId, IntegrationId, ResyncId},
-    key::{KEY, is_key},
-    limits,
-    problem::Faults,
-    unknown_name::UnknownName,
-};
+use crate::id::{AppId, BatchId, IntegrationId, ResyncId};
+use crate::key::{KEY, is_key};
+use crate::limits;
+use crate::problem::Faults;
+use crate::unknown_name::UnknownName;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use strum::{EnumString, IntoStaticStr};

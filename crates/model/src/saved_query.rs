@@ -1,14 +1,12 @@
 //! What a saved view keeps of the query string of the list of jobs: filters, order, columns and page size, but not the page.
 
-use crate::{
-    filter::JobFilter,
-    job_columns::JobColumns,
-    limits,
-    list_query::{self, BadQuery, get, pairs},
-    page::{Order, PageRequest},
-    problem::Faults,
-    rules::narrowing,
-};
+use crate::filter::JobFilter;
+use crate::job_columns::JobColumns;
+use crate::limits;
+use crate::list_query::{self, BadQuery, get, pairs};
+use crate::page::{Order, PageRequest};
+use crate::problem::Faults;
+use crate::rules::narrowing;
 use chrono::{DateTime, Utc};
 
 const KEPT: [&str; 3] = ["sort", "columns", "limit"];

@@ -1,16 +1,14 @@
 //! Saved views: named filters of the list of jobs.
 
-use crate::{
-    actor::{Actor, Role},
-    app::is_name,
-    etag::{IfMatch, Revised},
-    id::SavedViewId,
-    limits,
-    matched::AtLeast,
-    patch::{Change, not_null},
-    problem::Faults,
-    text::grouped,
-};
+use crate::actor::{Actor, Role};
+use crate::app::is_name;
+use crate::etag::{IfMatch, Revised};
+use crate::id::SavedViewId;
+use crate::limits;
+use crate::matched::AtLeast;
+use crate::patch::{Change, not_null};
+use crate::problem::Faults;
+use crate::text::grouped;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 

@@ -1,9 +1,7 @@
 //! The difference between two snapshots. With thousands of integrations, a snapshot a second would be megabytes, of which little changes.
 
-use crate::{
-    id::IntegrationId,
-    stats::{IntegrationGauge, Snapshot},
-};
+use crate::id::IntegrationId;
+use crate::stats::{IntegrationGauge, Snapshot};
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, HashMap};

@@ -1,17 +1,15 @@
 //! Gauges and rollups, recorded by the sampler and shown in the console.
 
-use crate::{
-    actor::Scope,
-    breaker::Breaker,
-    failure::FailureSummary,
-    histogram::Percentiles,
-    id::{AppId, IntegrationId},
-    integration::{IntegrationState, IntegrationType},
-    rate_limit::RateLimitUse,
-    sync_status::LastError,
-    unknown_name::UnknownName,
-    worker::Worker,
-};
+use crate::actor::Scope;
+use crate::breaker::Breaker;
+use crate::failure::FailureSummary;
+use crate::histogram::Percentiles;
+use crate::id::{AppId, IntegrationId};
+use crate::integration::{IntegrationState, IntegrationType};
+use crate::rate_limit::RateLimitUse;
+use crate::sync_status::LastError;
+use crate::unknown_name::UnknownName;
+use crate::worker::Worker;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;
@@ -384,10 +382,8 @@ pub struct StatusCount {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::{
-        fixtures::{idle_gauge, snapshot_of},
-        id::AppId,
-    };
+    use crate::fixtures::{idle_gauge, snapshot_of};
+    use crate::id::AppId;
 
     pub(crate) fn gauge(
         app_id: AppId,

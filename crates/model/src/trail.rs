@@ -1,14 +1,12 @@
 //! The trail of a search text: everything that it may mean, and all related jobs on one timeline.
 
-use crate::{
-    app::App,
-    dead_letter::DeadLetter,
-    id::{AppId, IntegrationId},
-    job::Job,
-    record::RecordWithSync,
-    stats::{IntegrationGauge, Snapshot},
-    unknown_name::UnknownName,
-};
+use crate::app::App;
+use crate::dead_letter::DeadLetter;
+use crate::id::{AppId, IntegrationId};
+use crate::job::Job;
+use crate::record::RecordWithSync;
+use crate::stats::{IntegrationGauge, Snapshot};
+use crate::unknown_name::UnknownName;
 use serde::{Deserialize, Serialize};
 use strum::{EnumString, IntoStaticStr, VariantArray};
 

@@ -1,16 +1,13 @@
 //! Users.
 
-use crate::{
-    actor::Role,
-    app::NAME,
-    app::is_name,
-    etag::{IfMatch, Revised},
-    id::UserId,
-    limits,
-    patch::not_null,
-    problem::Faults,
-    text::is_control,
-};
+use crate::actor::Role;
+use crate::app::{NAME, is_name};
+use crate::etag::{IfMatch, Revised};
+use crate::id::UserId;
+use crate::limits;
+use crate::patch::not_null;
+use crate::problem::Faults;
+use crate::text::is_control;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 

@@ -1,10 +1,8 @@
 //! The permission of a use case, as a part of its signature.
 
 use crate::ServiceError;
-use model::{
-    actor::Actor,
-    rules::permission::{Permission, is_allowed},
-};
+use model::actor::Actor;
+use model::rules::permission::{Permission, is_allowed};
 use std::{marker::PhantomData, ops::Deref};
 
 /// A permission as a type.

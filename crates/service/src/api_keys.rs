@@ -3,12 +3,10 @@
 use crate::{Allowed, Headgate, ServiceError, permission};
 use access::api_keys;
 use chrono::Utc;
-use model::{
-    api_key::{ApiKey, ApiKeyWithSecret, NewApiKey},
-    id::ApiKeyId,
-    page::{MAX_LIMIT, Page, PageRequest},
-    views::settings::KeyList,
-};
+use model::api_key::{ApiKey, ApiKeyWithSecret, NewApiKey};
+use model::id::ApiKeyId;
+use model::page::{MAX_LIMIT, Page, PageRequest};
+use model::views::settings::KeyList;
 
 impl Headgate {
     /// A page of the keys, newest first, including revoked and expired ones.

@@ -3,12 +3,10 @@
 use crate::{Allowed, Headgate, ServiceError, permission};
 use access::audit::Entry;
 use delivery::deletions;
-use model::{
-    app::{App, AppChanges, NewApp},
-    deletion::DeleteOptions,
-    id::{AppId, OperationId},
-    page::{Page, PageRequest},
-};
+use model::app::{App, AppChanges, NewApp};
+use model::deletion::DeleteOptions;
+use model::id::{AppId, OperationId};
+use model::page::{Page, PageRequest};
 
 impl Headgate {
     /// Lists apps, newest first.

@@ -3,13 +3,11 @@
 use crate::{Allowed, Headgate, ServiceError, permission};
 use access::audit;
 use chrono::Utc;
-use model::{
-    audit::{AuditEntry, AuditFilter},
-    id::AuditEntryId,
-    page::{Page, PageRequest},
-    rules::undo::{self, UndoAction},
-    views::audit::{AuditLine, AuditList},
-};
+use model::audit::{AuditEntry, AuditFilter};
+use model::id::AuditEntryId;
+use model::page::{Page, PageRequest};
+use model::rules::undo::{self, UndoAction};
+use model::views::audit::{AuditLine, AuditList};
 
 impl Headgate {
     /// A page of the log, newest first, without the internals that the actor may not see.

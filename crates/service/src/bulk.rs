@@ -3,13 +3,11 @@
 use crate::{Allowed, Headgate, ServiceError, masking::refuse_internal_fields, permission};
 use access::audit::Entry;
 use insight::store::operations::{self, PreparedBulk};
-use model::{
-    actor::Actor,
-    filter::JobFilter,
-    operation::{BulkAction, BulkOutcome, BulkStart, BulkSubject, NewBulk},
-    rules::permission::Permission,
-    views::bulk::BulkPreview,
-};
+use model::actor::Actor;
+use model::filter::JobFilter;
+use model::operation::{BulkAction, BulkOutcome, BulkStart, BulkSubject, NewBulk};
+use model::rules::permission::Permission;
+use model::views::bulk::BulkPreview;
 use serde_json::json;
 
 impl Headgate {

@@ -1,11 +1,9 @@
 //! All dead letters that match, for a file: read in portions, so that the memory of an export is bounded.
 
 use crate::{Allowed, Headgate, ServiceError, permission};
-use model::{
-    dead_letter::DeadLetter,
-    filter::JobFilter,
-    page::{Page, PageRequest},
-};
+use model::dead_letter::DeadLetter;
+use model::filter::JobFilter;
+use model::page::{Page, PageRequest};
 
 /// Dead letters read at once: each may have a megabyte.
 const PORTION: i64 = 50;

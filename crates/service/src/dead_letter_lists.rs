@@ -3,13 +3,11 @@
 use crate::{Allowed, Headgate, ServiceError, permission, read_in_parts};
 use chrono::Utc;
 use insight::store::dead_letters;
-use model::{
-    dead_letter::{BinPageRequest, BinnedLetter, DeadLetter, DeadLetterGroup, GroupPageRequest},
-    dead_letter_grid::{DeadLetterGrid, GridPageRequest},
-    filter::JobFilter,
-    page::{Page, PageRequest},
-    views::dead_letters::{Bin, DeadLetterList},
-};
+use model::dead_letter::{BinPageRequest, BinnedLetter, DeadLetter, DeadLetterGroup, GroupPageRequest};
+use model::dead_letter_grid::{DeadLetterGrid, GridPageRequest};
+use model::filter::JobFilter;
+use model::page::{Page, PageRequest};
+use model::views::dead_letters::{Bin, DeadLetterList};
 
 impl Headgate {
     /// Dead letters, newest first, each with its failure history.

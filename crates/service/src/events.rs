@@ -1,11 +1,9 @@
 //! Events: changes of records.
 
 use crate::{Allowed, Headgate, ServiceError, permission};
-use model::{
-    event::{Accepted, Event},
-    one_or_many::OneOrMany,
-    trace::TraceContext,
-};
+use model::event::{Accepted, Event};
+use model::one_or_many::OneOrMany;
+use model::trace::TraceContext;
 
 impl Headgate {
     /// Accepts changes of records, all or none. Requests that result from them continue the trace.

@@ -4,16 +4,14 @@ use crate::{Allowed, Headgate, ServiceError, permission};
 use access::audit::Entry;
 use chrono::Utc;
 use insight::store::failures;
-use model::{
-    failure::{
-        CauseId, FailureDetail, FailureFilter, FailureGroup, FailureNoteResult, FailureStep, RetryFailure,
-        SetFailureNote,
-    },
-    filter::JobFilter,
-    operation::{BulkAction, BulkStart, BulkSubject, NewBulk},
-    page::{Page, PageRequest},
-    views::failures::FailureList,
+use model::failure::{
+    CauseId, FailureDetail, FailureFilter, FailureGroup, FailureNoteResult, FailureStep, RetryFailure,
+    SetFailureNote,
 };
+use model::filter::JobFilter;
+use model::operation::{BulkAction, BulkStart, BulkSubject, NewBulk};
+use model::page::{Page, PageRequest};
+use model::views::failures::FailureList;
 
 impl Headgate {
     /// Failure groups, those with the most jobs first.

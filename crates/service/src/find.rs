@@ -2,10 +2,8 @@
 
 use crate::{Allowed, Headgate, ServiceError, permission};
 use insight::store::{find, saved_views};
-use model::{
-    stats::Snapshot,
-    views::find::{FoundIntegration, SearchResults},
-};
+use model::stats::Snapshot;
+use model::views::find::{FoundIntegration, SearchResults};
 
 /// Results of each kind.
 const MAX_RESULTS: usize = 6;

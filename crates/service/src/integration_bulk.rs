@@ -3,23 +3,21 @@
 
 use crate::{Allowed, Headgate, ServiceError, integration_list::is_listed, permission};
 use delivery::DeliveryError;
-use model::{
-    actor::Actor,
-    id::IntegrationId,
-    integration::{IntegrationState, PAUSED_BY_HAND},
-    integration_bulk::{
-        IntegrationBulkAction, IntegrationBulkFilter, IntegrationBulkOutcome, MAX_INTEGRATIONS,
-        NewIntegrationBulk, SkippedIntegration,
-    },
-    integration_control::sanitise_reason,
-    integration_query::{IntegrationFilter, IntegrationSelection},
-    integration_settings::IntegrationChanges,
-    page::PageRequest,
-    patch::Change,
-    rate_limit::RateLimits,
-    text::grouped,
-    views::integration_list::{BulkQuestion, ConfirmedBulk},
+use model::actor::Actor;
+use model::id::IntegrationId;
+use model::integration::{IntegrationState, PAUSED_BY_HAND};
+use model::integration_bulk::{
+    IntegrationBulkAction, IntegrationBulkFilter, IntegrationBulkOutcome, MAX_INTEGRATIONS,
+    NewIntegrationBulk, SkippedIntegration,
 };
+use model::integration_control::sanitise_reason;
+use model::integration_query::{IntegrationFilter, IntegrationSelection};
+use model::integration_settings::IntegrationChanges;
+use model::page::PageRequest;
+use model::patch::Change;
+use model::rate_limit::RateLimits;
+use model::text::grouped;
+use model::views::integration_list::{BulkQuestion, ConfirmedBulk};
 
 /// So many names are in the question before a bulk action.
 const NAMES_IN_QUESTION: usize = 5;

@@ -2,13 +2,11 @@
 
 use crate::{Allowed, Headgate, ServiceError, permission};
 use access::audit::Entry;
-use model::{
-    breaker::{BreakerFlip, BreakerOrder},
-    id::IntegrationId,
-    integration::{Integration, IntegrationWithSecret},
-    integration_control::TestAnswer,
-    page::{Page, PageRequest},
-};
+use model::breaker::{BreakerFlip, BreakerOrder};
+use model::id::IntegrationId;
+use model::integration::{Integration, IntegrationWithSecret};
+use model::integration_control::TestAnswer;
+use model::page::{Page, PageRequest};
 
 impl Headgate {
     /// Pauses it: jobs are still accepted and wait.

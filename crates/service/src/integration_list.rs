@@ -3,14 +3,12 @@
 
 use crate::{Allowed, Headgate, ServiceError, permission};
 use chrono::{DateTime, Utc};
-use model::{
-    id::AppId,
-    integration::IntegrationState,
-    integration_query::{Group, IntegrationQuery, Only, Order},
-    rules::health::Health,
-    stats::IntegrationGauge,
-    views::integration_list::{IntegrationGroup, IntegrationList, IntegrationRow, PAGE_ROWS},
-};
+use model::id::AppId;
+use model::integration::IntegrationState;
+use model::integration_query::{Group, IntegrationQuery, Only, Order};
+use model::rules::health::Health;
+use model::stats::IntegrationGauge;
+use model::views::integration_list::{IntegrationGroup, IntegrationList, IntegrationRow, PAGE_ROWS};
 use std::{cmp::Ordering, collections::BTreeMap};
 
 /// With more apps the list offers a text field instead of a selection.

@@ -2,18 +2,17 @@
 
 use crate::{Allowed, Headgate, ServiceError, permission};
 use insight::store::{failures, job_lists, stats};
-use model::{
-    audit::{AuditEntry, AuditFilter},
-    failure::{FailureFilter, FailureGroup},
-    filter::JobFilter,
-    id::IntegrationId,
-    job::Job,
-    limit_use::LimitWindow,
-    page::{Order, PageRequest},
-    rules::{masking::Sensitive as _, permission::Permission},
-    stats::Window,
-    views::integration_page::{IntegrationCharts, IntegrationPage},
-};
+use model::audit::{AuditEntry, AuditFilter};
+use model::failure::{FailureFilter, FailureGroup};
+use model::filter::JobFilter;
+use model::id::IntegrationId;
+use model::job::Job;
+use model::limit_use::LimitWindow;
+use model::page::{Order, PageRequest};
+use model::rules::masking::Sensitive as _;
+use model::rules::permission::Permission;
+use model::stats::Window;
+use model::views::integration_page::{IntegrationCharts, IntegrationPage};
 
 const ACTIVITY: PageRequest = PageRequest { limit: 8, after: None };
 const NEWEST_JOBS: PageRequest = PageRequest { limit: 10, after: None };

@@ -2,17 +2,15 @@
 
 use crate::{Allowed, Headgate, ServiceError, change::Tx, permission, read_in_parts};
 use access::audit::Entry;
-use model::{
-    actor::Actor,
-    deletion::DeleteOptions,
-    id::{IntegrationId, OperationId},
-    integration::{Integration, IntegrationWithSecret},
-    integration_query::IntegrationFilter,
-    integration_settings::{IntegrationChanges, NewIntegration},
-    page::{Page, PageRequest},
-    record::{SentFilter, SentRecord},
-    record_page::RecordPageRequest,
-};
+use model::actor::Actor;
+use model::deletion::DeleteOptions;
+use model::id::{IntegrationId, OperationId};
+use model::integration::{Integration, IntegrationWithSecret};
+use model::integration_query::IntegrationFilter;
+use model::integration_settings::{IntegrationChanges, NewIntegration};
+use model::page::{Page, PageRequest};
+use model::record::{SentFilter, SentRecord};
+use model::record_page::RecordPageRequest;
 
 impl Headgate {
     /// Lists integrations, newest first.

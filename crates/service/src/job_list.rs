@@ -3,13 +3,11 @@
 use crate::{Allowed, Headgate, ServiceError, permission, read_in_parts};
 use chrono::Utc;
 use insight::store::job_lists;
-use model::{
-    filter::JobFilter,
-    job::Job,
-    page::{Page, PageRequest},
-    rules::narrowing,
-    views::job_list::{JobList, JobListQuery},
-};
+use model::filter::JobFilter;
+use model::job::Job;
+use model::page::{Page, PageRequest};
+use model::rules::narrowing;
+use model::views::job_list::{JobList, JobListQuery};
 
 impl Headgate {
     /// Lists jobs with their payloads, newest first.

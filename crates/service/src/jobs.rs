@@ -4,16 +4,14 @@ use crate::{Allowed, Headgate, ServiceError, permission};
 use access::audit::Entry;
 use delivery::DeliveryError;
 use insight::store::explain;
-use model::{
-    attributes::Attributes,
-    id::JobId,
-    job::{EnqueuedJob, Job, JobDetail, NewJob},
-    json,
-    one_or_many::OneOrMany,
-    problem::Faults,
-    rules::explain::Explanation,
-    trace::TraceContext,
-};
+use model::attributes::Attributes;
+use model::id::JobId;
+use model::job::{EnqueuedJob, Job, JobDetail, NewJob};
+use model::json;
+use model::one_or_many::OneOrMany;
+use model::problem::Faults;
+use model::rules::explain::Explanation;
+use model::trace::TraceContext;
 use queue::store::jobs;
 use serde_json::Value;
 

@@ -3,30 +3,20 @@
 
 use crate::{Allowed, Headgate, ServiceError, permission};
 use chrono::{DateTime, TimeDelta, Utc};
-use futures::{
-    Stream, StreamExt,
-    stream::{self, BoxStream},
-};
-use insight::{
-    live::{Audience, LiveState, Versions},
-    store::{explain, operations, stats},
-};
-use model::{
-    actor::Scope,
-    id::IntegrationId,
-    opened::{ExplainedJob, LiveUpdate, Opened},
-    rules::masking::Sensitive,
-};
-use queue::{
-    QueueError,
-    store::{clock, jobs},
-};
+use futures::stream::{self, BoxStream};
+use futures::{Stream, StreamExt};
+use insight::live::{Audience, LiveState, Versions};
+use insight::store::{explain, operations, stats};
+use model::actor::Scope;
+use model::id::IntegrationId;
+use model::opened::{ExplainedJob, LiveUpdate, Opened};
+use model::rules::masking::Sensitive;
+use queue::QueueError;
+use queue::store::{clock, jobs};
 use serde::Serialize;
 use std::{sync::Arc, time::Duration};
-use tokio::{
-    sync::watch,
-    time::{sleep, timeout},
-};
+use tokio::sync::watch;
+use tokio::time::{sleep, timeout};
 
 /// Between two `snapshot` events: a second, less the jitter of the sampler's clock.
 const MIN_SNAPSHOT_INTERVAL: TimeDelta = TimeDelta::milliseconds(900);

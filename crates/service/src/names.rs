@@ -1,12 +1,11 @@
 //! Names of the integrations of a list, and the apps and integrations that a filter offers.
 
 use crate::{Headgate, ServiceError};
-use model::{
-    actor::Scope,
-    filter::JobFilter,
-    id::{AppId, IntegrationId},
-    views::{choices::Choices, names::Names},
-};
+use model::actor::Scope;
+use model::filter::JobFilter;
+use model::id::{AppId, IntegrationId};
+use model::views::choices::Choices;
+use model::views::names::Names;
 use std::collections::BTreeSet;
 
 impl Headgate {

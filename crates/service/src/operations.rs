@@ -4,13 +4,11 @@ use crate::{Allowed, Headgate, ServiceError, permission};
 use access::audit::Entry;
 use chrono::Utc;
 use insight::store::operations;
-use model::{
-    filter::JobFilter,
-    id::OperationId,
-    operation::{Operation, OperationStep},
-    page::{Page, PageRequest},
-    views::operations::{OperationList, OperationPage},
-};
+use model::filter::JobFilter;
+use model::id::OperationId;
+use model::operation::{Operation, OperationStep};
+use model::page::{Page, PageRequest};
+use model::views::operations::{OperationList, OperationPage};
 use serde_json::json;
 
 impl Headgate {

@@ -4,13 +4,11 @@ use crate::{Allowed, Headgate, ServiceError, permission, trimmed_snapshot::trim}
 use access::activity;
 use chrono::{DateTime, TimeDelta, Utc};
 use insight::store::stats::{minutes, throughput_until};
-use model::{
-    activity::{Activity, Span},
-    page::PageRequest,
-    rules::permission::Permission,
-    stats::Window,
-    views::overview::{Charts, NavCounts, NotRecorded, Overview, OverviewAnswer, Past},
-};
+use model::activity::{Activity, Span};
+use model::page::PageRequest;
+use model::rules::permission::Permission;
+use model::stats::Window;
+use model::views::overview::{Charts, NavCounts, NotRecorded, Overview, OverviewAnswer, Past};
 use queue::store::workers;
 
 /// Entries of the activity feed: more than the list shows, because they are marks in the charts too.

@@ -1,12 +1,10 @@
 //! Pages of items that may be large are read in small parts and end once they are large enough, so that the memory of a page is bounded.
 
 use crate::ServiceError;
-use model::{
-    dead_letter::{BinPageRequest, GroupPageRequest},
-    json::count_bytes,
-    page::{Page, PageError, PageRequest},
-    record_page::RecordPageRequest,
-};
+use model::dead_letter::{BinPageRequest, GroupPageRequest};
+use model::json::count_bytes;
+use model::page::{Page, PageError, PageRequest};
+use model::record_page::RecordPageRequest;
 use serde::Serialize;
 
 /// A page request with its kind of cursor.

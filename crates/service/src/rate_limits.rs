@@ -3,20 +3,16 @@
 use crate::{Allowed, Headgate, ServiceError, permission};
 use chrono::Utc;
 use insight::store::rate_limits::{self, RateLimitRow, SharedLimit};
-use model::{
-    actor::Scope,
-    id::IntegrationId,
-    limit_use::{LimitOverTime, LimitWindow},
-    page::Page,
-    rate_limit::{RateLimit, RateLimitStatus},
-    rules::what_if::{WhatIf, what_if},
-    stats::{IntegrationGauge, Snapshot},
-    views::rate_limits::{Cells, LimitList, LimitQuery, LimitRow, PAGE_ROWS},
-};
-use std::{
-    cmp::Ordering,
-    collections::{BTreeMap, HashMap},
-};
+use model::actor::Scope;
+use model::id::IntegrationId;
+use model::limit_use::{LimitOverTime, LimitWindow};
+use model::page::Page;
+use model::rate_limit::{RateLimit, RateLimitStatus};
+use model::rules::what_if::{WhatIf, what_if};
+use model::stats::{IntegrationGauge, Snapshot};
+use model::views::rate_limits::{Cells, LimitList, LimitQuery, LimitRow, PAGE_ROWS};
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, HashMap};
 
 impl Headgate {
     /// Every limit of every integration, on one page.

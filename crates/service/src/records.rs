@@ -1,11 +1,9 @@
 //! The catalog, Headgate's copy of the apps' records.
 
 use crate::{Allowed, Headgate, ServiceError, permission, read_in_parts};
-use model::{
-    page::Page,
-    record::{Record, RecordFilter, RecordKey, RecordWithSync},
-    record_page::RecordPageRequest,
-};
+use model::page::Page;
+use model::record::{Record, RecordFilter, RecordKey, RecordWithSync};
+use model::record_page::RecordPageRequest;
 
 impl Headgate {
     /// Lists records in the order of app, type and id, without deleted ones.

@@ -3,13 +3,11 @@
 use crate::{Allowed, Headgate, ServiceError, permission};
 use access::audit::Entry;
 use chrono::Utc;
-use model::{
-    filter::JobFilter,
-    id::{IntegrationId, ResyncId},
-    page::{Page, PageRequest},
-    resync::{NewResync, Resync, ResyncStarted, ResyncStep},
-    views::resyncs::ResyncList,
-};
+use model::filter::JobFilter;
+use model::id::{IntegrationId, ResyncId};
+use model::page::{Page, PageRequest};
+use model::resync::{NewResync, Resync, ResyncStarted, ResyncStep};
+use model::views::resyncs::ResyncList;
 
 impl Headgate {
     /// Re-syncs of all integrations or of one, newest first.

@@ -3,11 +3,9 @@
 use crate::{Allowed, Headgate, ServiceError, permission};
 use access::audit::{self, Entry};
 use chrono::{DateTime, TimeDelta, Utc};
-use model::{
-    actor::Actor,
-    id::JobId,
-    rules::permission::{Permission, is_allowed},
-};
+use model::actor::Actor;
+use model::id::JobId;
+use model::rules::permission::{Permission, is_allowed};
 use queue::store::jobs;
 
 /// How long a line grants it to its actor.

@@ -4,16 +4,14 @@ use crate::{Allowed, Headgate, ServiceError, permission};
 use access::audit::Entry;
 use chrono::Utc;
 use insight::store::saved_views;
-use model::{
-    actor::{Actor, Scope},
-    etag::IfMatch,
-    filter::JobFilter,
-    id::SavedViewId,
-    problem::Faults,
-    rules::permission::{Permission, is_allowed},
-    saved_query::SavedQuery,
-    saved_view::{NewSavedView, SavedView, SavedViewChanges},
-};
+use model::actor::{Actor, Scope};
+use model::etag::IfMatch;
+use model::filter::JobFilter;
+use model::id::SavedViewId;
+use model::problem::Faults;
+use model::rules::permission::{Permission, is_allowed};
+use model::saved_query::SavedQuery;
+use model::saved_view::{NewSavedView, SavedView, SavedViewChanges};
 use queue::QueueError;
 
 impl Headgate {

@@ -4,14 +4,12 @@ use crate::{Allowed, Headgate, ServiceError, permission};
 use access::activity;
 use chrono::{DateTime, Utc};
 use insight::store::stats::{answers, minutes, throughput_until};
-use model::{
-    activity::{Activity, Span},
-    actor::Scope,
-    id::IntegrationId,
-    page::{Page, PageRequest},
-    stats::{Answers, IntegrationGauge, Levels, Moment, Snapshot, Throughput, Window},
-    views::overview::NotRecorded,
-};
+use model::activity::{Activity, Span};
+use model::actor::Scope;
+use model::id::IntegrationId;
+use model::page::{Page, PageRequest};
+use model::stats::{Answers, IntegrationGauge, Levels, Moment, Snapshot, Throughput, Window};
+use model::views::overview::NotRecorded;
 
 impl Headgate {
     /// The newest snapshot of the actor's apps, or the one of a recorded minute.

@@ -3,17 +3,13 @@
 use crate::{Allowed, Headgate, ServiceError, permission};
 use chrono::{DateTime, Duration, Utc};
 use delivery::{Marks, RecordCounts};
-use insight::store::{
-    failures,
-    stats::{self, live_snapshots},
-};
-use model::{
-    actor::Scope,
-    breaker::BreakerState,
-    id::IntegrationId,
-    integration::IntegrationState,
-    sync_status::{SyncState, SyncStatus},
-};
+use insight::store::failures;
+use insight::store::stats::{self, live_snapshots};
+use model::actor::Scope;
+use model::breaker::BreakerState;
+use model::id::IntegrationId;
+use model::integration::IntegrationState;
+use model::sync_status::{SyncState, SyncStatus};
 use queue::store::counts::{self, LaneCounts};
 
 impl Headgate {

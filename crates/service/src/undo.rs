@@ -2,14 +2,12 @@
 
 use crate::{Allowed, Headgate, Needs, ServiceError, permission};
 use access::{AccessError, Follows, audit, origin::following, users};
-use model::{
-    actor::Actor,
-    audit::AuditEntry,
-    id::AuditEntryId,
-    integration::Integration,
-    operation::{BulkAction, BulkDone, BulkOutcome, BulkStart},
-    rules::undo::{self, UndoAction},
-};
+use model::actor::Actor;
+use model::audit::AuditEntry;
+use model::id::AuditEntryId;
+use model::integration::Integration;
+use model::operation::{BulkAction, BulkDone, BulkOutcome, BulkStart};
+use model::rules::undo::{self, UndoAction};
 use serde::Serialize;
 use serde_json::Value;
 

@@ -3,13 +3,11 @@
 use crate::{Allowed, Headgate, ServiceError, permission};
 use access::{AccessError, users};
 use chrono::Utc;
-use model::{
-    etag::IfMatch,
-    id::UserId,
-    page::{Page, PageRequest},
-    user::{NewUser, User, UserChanges},
-    views::settings::UserList,
-};
+use model::etag::IfMatch;
+use model::id::UserId;
+use model::page::{Page, PageRequest};
+use model::user::{NewUser, User, UserChanges};
+use model::views::settings::UserList;
 
 impl Headgate {
     /// A page of the users, newest first.

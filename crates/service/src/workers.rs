@@ -4,11 +4,9 @@ use crate::{Allowed, Headgate, ServiceError, permission};
 use access::audit::Entry;
 use chrono::{DateTime, TimeDelta, Utc};
 use insight::store::stats::ServiceState;
-use model::{
-    id::WorkerId,
-    views::workers::{ServiceReport, WorkersPage},
-    worker::Worker,
-};
+use model::id::WorkerId;
+use model::views::workers::{ServiceReport, WorkersPage};
+use model::worker::Worker;
 use queue::store::workers;
 
 impl Headgate {

@@ -1,10 +1,7 @@
 //! `make bench`: runs `crates/bench` on a Postgres of its own.
 
-use crate::{
-    front, process, progress,
-    services::{self, Services},
-    setup, workspace,
-};
+use crate::services::{self, Services};
+use crate::{front, process, progress, setup, workspace};
 use anyhow::{Context, Result};
 use std::process::Command;
 

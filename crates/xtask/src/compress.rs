@@ -2,12 +2,10 @@
 
 use crate::{progress, workspace};
 use anyhow::{Context, Result};
-use std::{
-    ffi::OsStr,
-    fs,
-    io::Write,
-    path::{Path, PathBuf},
-};
+use std::ffi::OsStr;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 
 /// Compresses all files of `dir` at the highest level: compressed once, sent often.
 pub(crate) fn compress(dir: &Path) -> Result<()> {

@@ -1,20 +1,13 @@
 //! Builds what browsers load into `target/site`: the console as wasm, its style sheet and the files of `public/`.
 
+use crate::lint::Lints;
 pub(crate) use crate::split::unsplit::announce_build;
-use crate::{
-    compress, css,
-    lint::Lints,
-    process, progress,
-    split::{self, unsplit},
-    workspace,
-};
+use crate::split::{self, unsplit};
+use crate::{compress, css, process, progress, workspace};
 use anyhow::{Context, Result, anyhow};
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::Command,
-    thread,
-};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{fs, thread};
 use wasm_bindgen_cli_support::Bindgen;
 
 #[derive(Clone, Copy, PartialEq)]

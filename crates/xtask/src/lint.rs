@@ -5,10 +5,8 @@
 
 use crate::process;
 use anyhow::{Context, Result, bail};
-use std::{
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// What the builds of a run warned about.
 #[derive(Debug, Default, PartialEq)]

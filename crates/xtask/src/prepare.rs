@@ -5,12 +5,10 @@
 
 use crate::{process, progress, services::Services, workspace};
 use anyhow::{Context, Result, bail};
-use std::{
-    collections::BTreeMap,
-    ffi::OsString,
-    fs,
-    path::{Path, PathBuf},
-};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 /// Statement file → its content.
 type Statements = BTreeMap<OsString, String>;

@@ -2,11 +2,9 @@
 
 use crate::workspace;
 use anyhow::{Context, Result, bail};
-use std::{
-    io::{BufRead, BufReader},
-    path::PathBuf,
-    process::{Command, ExitStatus, Stdio},
-};
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::{Command, ExitStatus, Stdio};
 
 /// Cargo, in the workspace's root, with compile-time checked SQL read from `.sqlx`.
 ///

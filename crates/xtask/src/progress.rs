@@ -1,10 +1,8 @@
 //! Prints a line when a step begins and one when it ends, with its duration and the time since the start.
 
 use anyhow::Result;
-use std::{
-    sync::OnceLock,
-    time::{Duration, Instant},
-};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 static STARTED: OnceLock<Instant> = OnceLock::new();
 

@@ -1,16 +1,12 @@
 //! `/api-keys`
 
-use super::{
-    extract::{Can, Id, Json, ListQuery, ManageAccess, NoFilter, PageParams, ReadDeployment},
-    problem::{JsonResult, Problem},
-};
+use super::extract::{Can, Id, Json, ListQuery, ManageAccess, NoFilter, PageParams, ReadDeployment};
+use super::problem::{JsonResult, Problem};
 use crate::state::AppState;
 use axum::{Json as Answer, http::StatusCode};
-use model::{
-    api_key::{ApiKey, ApiKeyWithSecret, NewApiKey},
-    id::ApiKeyId,
-    page::Page,
-};
+use model::api_key::{ApiKey, ApiKeyWithSecret, NewApiKey};
+use model::id::ApiKeyId;
+use model::page::Page;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 pub(super) fn router() -> OpenApiRouter<AppState> {

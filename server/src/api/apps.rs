@@ -1,23 +1,17 @@
 //! `/apps`
 
-use super::{
-    extract::{Can, Configure, Id, IfMatch, Json, ListQuery, NoFilter, PageParams, Query, Read},
-    problem::{JsonResult, Problem},
-    tagged::Tagged,
-};
+use super::extract::{Can, Configure, Id, IfMatch, Json, ListQuery, NoFilter, PageParams, Query, Read};
+use super::problem::{JsonResult, Problem};
+use super::tagged::Tagged;
 use crate::state::AppState;
-use axum::{
-    Json as Answer,
-    http::StatusCode,
-    response::{IntoResponse as _, Response},
-};
-use model::{
-    app::{App, AppChanges, NewApp},
-    deletion::DeleteOptions,
-    id::{AppId, OperationId},
-    operation::DeletionStarted,
-    page::Page,
-};
+use axum::Json as Answer;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Response};
+use model::app::{App, AppChanges, NewApp};
+use model::deletion::DeleteOptions;
+use model::id::{AppId, OperationId};
+use model::operation::DeletionStarted;
+use model::page::Page;
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};

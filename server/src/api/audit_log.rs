@@ -1,16 +1,12 @@
 //! `/audit-log`
 
-use super::{
-    extract::{Can, Configure, Id, ListQuery, PageParams, ReadDeployment},
-    problem::JsonResult,
-};
+use super::extract::{Can, Configure, Id, ListQuery, PageParams, ReadDeployment};
+use super::problem::JsonResult;
 use crate::state::AppState;
 use axum::Json as Answer;
-use model::{
-    audit::{AuditEntry, AuditFilter},
-    id::AuditEntryId,
-    page::Page,
-};
+use model::audit::{AuditEntry, AuditFilter};
+use model::id::AuditEntryId;
+use model::page::Page;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 pub(super) fn router() -> OpenApiRouter<AppState> {

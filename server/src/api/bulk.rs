@@ -1,10 +1,8 @@
 //! Answers to bulk actions on jobs and on dead letters.
 
-use axum::{
-    Json as Answer,
-    http::StatusCode,
-    response::{IntoResponse, Response},
-};
+use axum::Json as Answer;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
 use model::operation::{BulkDone, BulkOutcome, BulkStart, DryRun};
 use serde::Serialize;
 use utoipa::ToSchema;

@@ -2,12 +2,10 @@
 
 use super::extract::typed;
 use chrono::{DateTime, Utc};
-use model::{
-    event::{Event, EventType},
-    id::AppId,
-    moment,
-    problem::Faults,
-};
+use model::event::{Event, EventType};
+use model::id::AppId;
+use model::moment;
+use model::problem::Faults;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};

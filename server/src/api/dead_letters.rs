@@ -1,20 +1,16 @@
 //! `/dead-letters`
 
-use super::{
-    bulk,
-    extract::{Can, Id, Json, ListQuery, NoFilter, PageParams, Purge, Read, SteerJobs},
-    problem::{JsonResult, Problem},
-};
+use super::bulk;
+use super::extract::{Can, Id, Json, ListQuery, NoFilter, PageParams, Purge, Read, SteerJobs};
+use super::problem::{JsonResult, Problem};
 use crate::state::AppState;
 use axum::{Json as Answer, http::StatusCode, response::Response};
-use model::{
-    dead_letter::{BinPageRequest, BinnedLetter, DeadLetter, DeadLetterGroup, GroupPageRequest},
-    filter::JobFilter,
-    id::DeadLetterId,
-    job::Job,
-    operation::{BulkStarted, BulkSubject, NewBulk},
-    page::Page,
-};
+use model::dead_letter::{BinPageRequest, BinnedLetter, DeadLetter, DeadLetterGroup, GroupPageRequest};
+use model::filter::JobFilter;
+use model::id::DeadLetterId;
+use model::job::Job;
+use model::operation::{BulkStarted, BulkSubject, NewBulk};
+use model::page::Page;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 pub(super) fn router() -> OpenApiRouter<AppState> {

@@ -1,18 +1,12 @@
 //! `GET /dead-letters/export`: the whole list as a file, streamed page by page.
 
-use super::{
-    extract::{Can, Query, Read},
-    problem::Problem,
-};
-use crate::{
-    export_format::{DEAD_LETTERS, ExportFormat, Writer},
-    state::AppState,
-};
-use axum::{
-    body::{Body, Bytes},
-    http::header,
-    response::{IntoResponse, Response},
-};
+use super::extract::{Can, Query, Read};
+use super::problem::Problem;
+use crate::export_format::{DEAD_LETTERS, ExportFormat, Writer};
+use crate::state::AppState;
+use axum::body::{Body, Bytes};
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
 use futures::stream;
 use model::{dead_letter::DeadLetter, filter::JobFilter};
 use service::DeadLetterExport;

@@ -2,13 +2,11 @@
 //! content security policy without `unsafe-inline`.
 
 use super::problem::Problem;
-use axum::{
-    Router,
-    extract::Path,
-    http::{StatusCode, header},
-    response::{IntoResponse, Response},
-    routing::get,
-};
+use axum::Router;
+use axum::extract::Path;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
 use flate2::read::GzDecoder;
 use std::{io::Read as _, sync::Arc};
 use utoipa::openapi::OpenApi;

@@ -1,16 +1,12 @@
 //! `/events`: one event or up to 1,000, plain or as CloudEvents 1.0 JSON.
 
-use super::{
-    extract::{Can, Produce, Trace, document, media_type, one_or_many, typed},
-    problem::Problem,
-};
+use super::extract::{Can, Produce, Trace, document, media_type, one_or_many, typed};
+use super::problem::Problem;
 use crate::{api::cloud_events, state::AppState};
 use axum::{Json as Answer, extract::Request, http::StatusCode};
-use model::{
-    actor::Actor,
-    event::{Accepted, Event},
-    one_or_many::OneOrMany,
-};
+use model::actor::Actor;
+use model::event::{Accepted, Event};
+use model::one_or_many::OneOrMany;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 const ACCEPTED_TYPES: &str =

@@ -1,21 +1,17 @@
 //! `/failures`: jobs that wait for a retry and dead letters, by cause.
 
-use super::{
-    bulk,
-    extract::{Can, Id, Json, ListQuery, OptionalJson, PageParams, Query, Read, SteerJobs},
-    problem::{JsonResult, Problem},
-};
+use super::bulk;
+use super::extract::{Can, Id, Json, ListQuery, OptionalJson, PageParams, Query, Read, SteerJobs};
+use super::problem::{JsonResult, Problem};
 use crate::state::AppState;
 use axum::{Json as Answer, response::Response};
-use model::{
-    failure::{
-        CauseId, FailureDetail, FailureFilter, FailureGroup, FailureNoteResult, FailureStep, RetryFailure,
-        SetFailureNote, SnoozeFailure,
-    },
-    id::{AppId, IntegrationId},
-    operation::BulkStarted,
-    page::Page,
+use model::failure::{
+    CauseId, FailureDetail, FailureFilter, FailureGroup, FailureNoteResult, FailureStep, RetryFailure,
+    SetFailureNote, SnoozeFailure,
 };
+use model::id::{AppId, IntegrationId};
+use model::operation::BulkStarted;
+use model::page::Page;
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};

@@ -1,20 +1,16 @@
 //! `/integrations/{id}/…`: pause, resume, circuit breaker, secret rotation, test, re-sync.
 
-use super::{
-    extract::{Can, Configure, Id, Json, ListQuery, NoFilter, OptionalJson, PageParams, Read, Resync},
-    problem::{JsonResult, Problem},
-};
+use super::extract::{Can, Configure, Id, Json, ListQuery, NoFilter, OptionalJson, PageParams, Read, Resync};
+use super::problem::{JsonResult, Problem};
 use crate::state::AppState;
 use axum::{Json as Answer, http::StatusCode};
-use model::{
-    breaker::{BreakerFlip, BreakerOrder},
-    id::IntegrationId,
-    integration::{Integration, IntegrationWithSecret},
-    integration_bulk::{IntegrationBulkOutcome, NewIntegrationBulk},
-    integration_control::{Pause, TestAnswer},
-    page::Page,
-    resync::{NewResync, ResyncStarted},
-};
+use model::breaker::{BreakerFlip, BreakerOrder};
+use model::id::IntegrationId;
+use model::integration::{Integration, IntegrationWithSecret};
+use model::integration_bulk::{IntegrationBulkOutcome, NewIntegrationBulk};
+use model::integration_control::{Pause, TestAnswer};
+use model::page::Page;
+use model::resync::{NewResync, ResyncStarted};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 pub(super) fn router() -> OpenApiRouter<AppState> {

@@ -1,24 +1,20 @@
 //! `/integrations`: create, read, change, delete. Actions on one are in `integration_control`.
 
-use super::{
-    apps::{DeleteParams, deleted},
-    extract::{Can, Configure, Id, IfMatch, Json, ListQuery, PageParams, Query, Read},
-    problem::{JsonResult, Problem},
-    tagged::Tagged,
-};
+use super::apps::{DeleteParams, deleted};
+use super::extract::{Can, Configure, Id, IfMatch, Json, ListQuery, PageParams, Query, Read};
+use super::problem::{JsonResult, Problem};
+use super::tagged::Tagged;
 use crate::state::AppState;
 use axum::{Json as Answer, http::StatusCode, response::Response};
-use model::{
-    id::IntegrationId,
-    integration::{Integration, IntegrationWithSecret},
-    integration_query::IntegrationFilter,
-    integration_settings::{IntegrationChanges, NewIntegration},
-    operation::DeletionStarted,
-    page::Page,
-    record::{SentFilter, SentRecord},
-    record_page::RecordPageRequest,
-    sync_status::SyncStatus,
-};
+use model::id::IntegrationId;
+use model::integration::{Integration, IntegrationWithSecret};
+use model::integration_query::IntegrationFilter;
+use model::integration_settings::{IntegrationChanges, NewIntegration};
+use model::operation::DeletionStarted;
+use model::page::Page;
+use model::record::{SentFilter, SentRecord};
+use model::record_page::RecordPageRequest;
+use model::sync_status::SyncStatus;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 pub(super) fn router() -> OpenApiRouter<AppState> {

@@ -7,15 +7,13 @@ use super::{
 };
 use crate::state::AppState;
 use axum::{Json as Answer, http::StatusCode, response::Response};
-use model::{
-    filter::JobFilter,
-    id::JobId,
-    job::{EnqueuedJob, Job, JobDetail, NewJob},
-    one_or_many::OneOrMany,
-    operation::{BulkStarted, BulkSubject, NewBulk},
-    page::Page,
-    rules::explain::Explanation,
-};
+use model::filter::JobFilter;
+use model::id::JobId;
+use model::job::{EnqueuedJob, Job, JobDetail, NewJob};
+use model::one_or_many::OneOrMany;
+use model::operation::{BulkStarted, BulkSubject, NewBulk};
+use model::page::Page;
+use model::rules::explain::Explanation;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;

@@ -4,19 +4,13 @@
 //! All viewers share what is read. A stream ends at shutdown, because a server waits for open streams without limit, and within a second after
 //! its key or session ends.
 
-use super::{
-    extract::{Can, Query, Read},
-    problem::Problem,
-};
+use super::extract::{Can, Query, Read};
+use super::problem::Problem;
 use crate::{middleware::session, state::AppState};
-use axum::{
-    extract::State,
-    http::{HeaderMap, HeaderName, HeaderValue},
-    response::{
-        IntoResponse, Response,
-        sse::{Event, KeepAlive, Sse},
-    },
-};
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
 use futures::{Stream, StreamExt};
 use model::{actor::Actor, id::IntegrationId, opened::Opened};
 use serde::Deserialize;

@@ -36,18 +36,14 @@ mod workers;
 
 pub use openapi::document;
 
-use crate::{
-    middleware::{KeyedCalls, authenticate_key, decompress, idempotent},
-    replica::lag_header,
-    state::AppState,
-};
-use axum::{
-    Router,
-    extract::Request,
-    http::{HeaderValue, header},
-    middleware::{Next, from_fn, from_fn_with_state},
-    response::Response,
-};
+use crate::middleware::{KeyedCalls, authenticate_key, decompress, idempotent};
+use crate::replica::lag_header;
+use crate::state::AppState;
+use axum::Router;
+use axum::extract::Request;
+use axum::http::{HeaderValue, header};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
+use axum::response::Response;
 use problem::Problem;
 use utoipa_axum::router::OpenApiRouter;
 

@@ -1,16 +1,12 @@
 //! `/operations`: bulk actions, and deletions of apps and integrations, that run in the background.
 
-use super::{
-    extract::{Can, Id, ListQuery, NoFilter, PageParams, Read, SteerJobs},
-    problem::JsonResult,
-};
+use super::extract::{Can, Id, ListQuery, NoFilter, PageParams, Read, SteerJobs};
+use super::problem::JsonResult;
 use crate::state::AppState;
 use axum::Json as Answer;
-use model::{
-    id::OperationId,
-    operation::{Operation, OperationStep},
-    page::Page,
-};
+use model::id::OperationId;
+use model::operation::{Operation, OperationStep};
+use model::page::Page;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 pub(super) fn router() -> OpenApiRouter<AppState> {

@@ -2,10 +2,8 @@
 //!
 //! Internal causes go to the log, never to the client. What does not exist and what belongs to another app get the same answer.
 
-use axum::{
-    http::{HeaderName, HeaderValue, StatusCode, header},
-    response::{IntoResponse, Response},
-};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
 use model::problem::{Faults, FieldError};
 use serde::Serialize;
 use service::{AccessError, DeliveryError, QueueError, ServiceError};

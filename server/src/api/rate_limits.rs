@@ -1,17 +1,13 @@
 //! `/rate-limits`
 
-use super::{
-    extract::{Can, Id, ListQuery, NoFilter, Query, Read, ReadDeployment},
-    problem::JsonResult,
-};
+use super::extract::{Can, Id, ListQuery, NoFilter, Query, Read, ReadDeployment};
+use super::problem::JsonResult;
 use crate::state::AppState;
 use axum::Json as Answer;
-use model::{
-    id::IntegrationId,
-    limit_use::{LimitOverTime, LimitWindow},
-    page::Page,
-    rate_limit::RateLimitStatus,
-};
+use model::id::IntegrationId;
+use model::limit_use::{LimitOverTime, LimitWindow};
+use model::page::Page;
+use model::rate_limit::RateLimitStatus;
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};

@@ -1,17 +1,13 @@
 //! `/records`: the catalog, Headgate's copy of the apps' records.
 
-use super::{
-    extract::{Can, ListQuery, PageParams, Read, RecordPath},
-    problem::JsonResult,
-};
+use super::extract::{Can, ListQuery, PageParams, Read, RecordPath};
+use super::problem::JsonResult;
 use crate::state::AppState;
 use axum::Json as Answer;
-use model::{
-    page::Page,
-    record::{Record, RecordFilter, RecordWithSync},
-    record_page::RecordPageRequest,
-    trail::{Trail, TrailQuery},
-};
+use model::page::Page;
+use model::record::{Record, RecordFilter, RecordWithSync};
+use model::record_page::RecordPageRequest;
+use model::trail::{Trail, TrailQuery};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 pub(super) fn router() -> OpenApiRouter<AppState> {

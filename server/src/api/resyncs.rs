@@ -1,16 +1,12 @@
 //! `/resyncs`: progress, pause, resume, cancel. `POST /integrations/{id}/resync` starts one.
 
-use super::{
-    extract::{Can, Id, ListQuery, PageParams, Read, Resync as Steer},
-    problem::JsonResult,
-};
+use super::extract::{Can, Id, ListQuery, PageParams, Read, Resync as Steer};
+use super::problem::JsonResult;
 use crate::state::AppState;
 use axum::Json as Answer;
-use model::{
-    id::{IntegrationId, ResyncId},
-    page::Page,
-    resync::{Resync, ResyncStep},
-};
+use model::id::{IntegrationId, ResyncId};
+use model::page::Page;
+use model::resync::{Resync, ResyncStep};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};

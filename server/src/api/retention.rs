@@ -1,9 +1,7 @@
 //! `/retention`
 
-use super::{
-    extract::{Can, ReadDeployment},
-    problem::JsonResult,
-};
+use super::extract::{Can, ReadDeployment};
+use super::problem::JsonResult;
 use crate::state::AppState;
 use axum::Json as Answer;
 use model::storage::Retention;

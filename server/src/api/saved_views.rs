@@ -1,17 +1,13 @@
 //! `/saved-views`: saved filters of the list of jobs, with optional alerts.
 
-use super::{
-    extract::{Can, Id, IfMatch, Json, ListQuery, NoFilter, OpenConsole, SaveViews},
-    problem::{JsonResult, Problem},
-    tagged::Tagged,
-};
+use super::extract::{Can, Id, IfMatch, Json, ListQuery, NoFilter, OpenConsole, SaveViews};
+use super::problem::{JsonResult, Problem};
+use super::tagged::Tagged;
 use crate::state::AppState;
 use axum::{Json as Answer, http::StatusCode};
-use model::{
-    id::SavedViewId,
-    page::Page,
-    saved_view::{NewSavedView, SavedView, SavedViewChanges},
-};
+use model::id::SavedViewId;
+use model::page::Page;
+use model::saved_view::{NewSavedView, SavedView, SavedViewChanges};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 pub(super) fn router() -> OpenApiRouter<AppState> {

@@ -3,23 +3,17 @@
 //! The link signs in on GET, because people who open it from the terminal where it was printed expect to be signed in; it is printed nowhere
 //! else. Programs that fetch links to preview or prefetch them would use it up: they get a page with a button instead.
 
-use super::{
-    device,
-    extract::{Form, Id},
-    problem::Problem,
-};
-use crate::{
-    console::wants_page,
-    middleware::{ClientAddress, session, with_anonymous_limits},
-    state::AppState,
-};
-use axum::{
-    Extension, Router,
-    extract::State,
-    http::{HeaderMap, HeaderValue, Method, StatusCode, header},
-    response::{IntoResponse, Response},
-    routing::{get, post},
-};
+use super::device;
+use super::extract::{Form, Id};
+use super::problem::Problem;
+use crate::console::wants_page;
+use crate::middleware::{ClientAddress, session, with_anonymous_limits};
+use crate::state::AppState;
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Extension, Router};
 use axum_extra::extract::cookie::Cookie;
 use serde::Deserialize;
 use service::{AccessError, Client, SessionToken};

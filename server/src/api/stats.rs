@@ -1,20 +1,16 @@
 //! `/stats`: the newest gauges, and rollups. `/live` streams them.
 
-use super::{
-    extract::{Can, Id, ListQuery, NoFilter, PageParams, Query, Read},
-    problem::{JsonResult, Problem},
-};
+use super::extract::{Can, Id, ListQuery, NoFilter, PageParams, Query, Read};
+use super::problem::{JsonResult, Problem};
 use crate::state::AppState;
 use axum::Json as Answer;
 use chrono::{DateTime, Utc};
-use model::{
-    activity::{Activity, Span},
-    id::IntegrationId,
-    moment,
-    page::Page,
-    stats::{Answers, IntegrationGauge, Levels, Snapshot, Throughput, Window},
-    views::overview::NotRecorded,
-};
+use model::activity::{Activity, Span};
+use model::id::IntegrationId;
+use model::moment;
+use model::page::Page;
+use model::stats::{Answers, IntegrationGauge, Levels, Snapshot, Throughput, Window};
+use model::views::overview::NotRecorded;
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};

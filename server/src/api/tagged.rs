@@ -1,10 +1,8 @@
 //! Answers with one object that PATCH can change: its `etag` identifies the version.
 
-use axum::{
-    Json,
-    http::header,
-    response::{IntoResponse, Response},
-};
+use axum::Json;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
 use model::etag::Revised;
 use serde::Serialize;
 

@@ -1,17 +1,13 @@
 //! `/users`
 
-use super::{
-    extract::{Can, Id, IfMatch, Json, ListQuery, ManageAccess, NoFilter, PageParams, ReadDeployment},
-    problem::{JsonResult, Problem},
-    tagged::Tagged,
-};
+use super::extract::{Can, Id, IfMatch, Json, ListQuery, ManageAccess, NoFilter, PageParams, ReadDeployment};
+use super::problem::{JsonResult, Problem};
+use super::tagged::Tagged;
 use crate::state::AppState;
 use axum::{Json as Answer, http::StatusCode};
-use model::{
-    id::UserId,
-    page::Page,
-    user::{NewUser, User, UserChanges},
-};
+use model::id::UserId;
+use model::page::Page;
+use model::user::{NewUser, User, UserChanges};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 pub(super) fn router() -> OpenApiRouter<AppState> {

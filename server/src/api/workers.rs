@@ -1,9 +1,7 @@
 //! `/workers`
 
-use super::{
-    extract::{Can, Configure, Id, ListQuery, NoFilter, ReadDeployment},
-    problem::JsonResult,
-};
+use super::extract::{Can, Configure, Id, ListQuery, NoFilter, ReadDeployment};
+use super::problem::JsonResult;
 use crate::state::AppState;
 use axum::Json as Answer;
 use model::{id::WorkerId, page::Page, worker::Worker};

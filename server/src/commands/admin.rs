@@ -1,23 +1,19 @@
 //! `headgate admin`: users and keys, for those who have access to the machine. A secret is written once, to standard output, and nowhere else.
 
-use crate::{
-    commands::flags::{DatabaseConcerns, Flags},
-    config::{DatabaseSettings, Secret, TelemetrySettings},
-    program::{app, block_on, delivery_without_key, with_pool},
-    telemetry,
-};
+use crate::commands::flags::{DatabaseConcerns, Flags};
+use crate::config::{DatabaseSettings, Secret, TelemetrySettings};
+use crate::program::{app, block_on, delivery_without_key, with_pool};
+use crate::telemetry;
 use access::{Access, AccessError, api_keys, users};
 use anyhow::{Context as _, anyhow, bail};
 use clap::Subcommand;
 use delivery::DeliveryConfig;
 use model::{actor::Role, api_key::NewApiKey, id::AppId, user::NewUser};
 use nix::sys::termios::{LocalFlags, SetArg, tcgetattr, tcsetattr};
-use std::{
-    io::{self, BufRead as _, IsTerminal as _, Read as _, Write as _},
-    path::PathBuf,
-    process::ExitCode,
-    time::Duration,
-};
+use std::io::{self, BufRead as _, IsTerminal as _, Read as _, Write as _};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
 
 #[derive(Debug, Subcommand)]
 pub enum Action {

@@ -1,11 +1,9 @@
 //! `headgate demo`: `serve`, with sample data and external systems of its own.
 
 use super::serve::{Sample, serve};
-use crate::{
-    config::{ServeSettings, Sources, TelemetrySettings},
-    program::block_on,
-    telemetry,
-};
+use crate::config::{ServeSettings, Sources, TelemetrySettings};
+use crate::program::block_on;
+use crate::telemetry;
 use anyhow::Context as _;
 use std::process::ExitCode;
 

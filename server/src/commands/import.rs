@@ -4,33 +4,25 @@
 //! twice. Records that are refused are listed by line on standard error, and the exit code is 3. A signal stops the import after the current
 //! transaction; the position is printed, and the exit code is 130.
 
-use crate::{
-    commands::{
-        flags::{DatabaseConcerns, Flags},
-        print_error,
-    },
-    config::{DatabaseSettings, TelemetrySettings, max_attempts},
-    import::{Format, RecordSource, Reject, Row},
-    program::{app, block_on, delivery_without_key, with_pool},
-    shutdown, telemetry,
-};
+use crate::commands::flags::{DatabaseConcerns, Flags};
+use crate::commands::print_error;
+use crate::config::{DatabaseSettings, TelemetrySettings, max_attempts};
+use crate::import::{Format, RecordSource, Reject, Row};
+use crate::program::{app, block_on, delivery_without_key, with_pool};
+use crate::{shutdown, telemetry};
 use anyhow::{Context as _, anyhow};
 use clap::{Args, Subcommand};
 use delivery::{Delivery, DeliveryConfig, DeliveryError};
-use model::{
-    actor::Scope,
-    event::{Accepted, Event},
-    id::AppId,
-};
+use model::actor::Scope;
+use model::event::{Accepted, Event};
+use model::id::AppId;
 use sqlx::PgPool;
-use std::{
-    fs::File,
-    io::{self, BufRead, BufReader, IsTerminal as _, Write as _},
-    path::{Path, PathBuf},
-    process::ExitCode,
-    thread,
-    time::{Duration, Instant},
-};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, IsTerminal as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::thread;
+use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 

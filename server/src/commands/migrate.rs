@@ -1,10 +1,8 @@
 //! `headgate migrate`: brings the schema up to date and exits.
 
-use crate::{
-    config::{DatabaseSettings, Sources, TelemetrySettings},
-    program::{block_on, with_pool},
-    telemetry,
-};
+use crate::config::{DatabaseSettings, Sources, TelemetrySettings};
+use crate::program::{block_on, with_pool};
+use crate::telemetry;
 use std::process::ExitCode;
 
 /// # Errors

@@ -1,26 +1,21 @@
 //! `headgate serve`: migrations, API, console and workers in one process.
 
-use crate::{
-    config::{OperatorSettings, ServeSettings, Sources, TelemetrySettings},
-    connections::{self, ConnectionLimits},
-    demo::Demo,
-    middleware::TrustedProxies,
-    program::{Database, Engine, Mode, Pools, block_on, delivery, master_key, open_files},
-    replica::Replica,
-    shutdown,
-    state::{AppSettings, AppState, Parts, leptos_options},
-    telemetry,
-};
+use crate::config::{OperatorSettings, ServeSettings, Sources, TelemetrySettings};
+use crate::connections::{self, ConnectionLimits};
+use crate::demo::Demo;
+use crate::middleware::TrustedProxies;
+use crate::program::{Database, Engine, Mode, Pools, block_on, delivery, master_key, open_files};
+use crate::replica::Replica;
+use crate::state::{AppSettings, AppState, Parts, leptos_options};
+use crate::{shutdown, telemetry};
 use access::{Access, AdminKey};
 use anyhow::{Context as _, anyhow};
 use insight::live::LiveHub;
 use service::Headgate;
-use std::{
-    io::{ErrorKind, Write as _},
-    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
-    process::ExitCode,
-    time::Duration,
-};
+use std::io::{ErrorKind, Write as _};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::process::ExitCode;
+use std::time::Duration;
 use tokio::{net::TcpListener, time::timeout_at};
 use tokio_util::sync::CancellationToken;
 

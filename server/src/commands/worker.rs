@@ -1,10 +1,8 @@
 //! `headgate worker`: runs jobs against a database that `serve` or `migrate` has prepared.
 
-use crate::{
-    config::{DatabaseSettings, EngineSettings, Sources, TelemetrySettings},
-    program::{Database, Engine, Mode, block_on, close_by, connect, delivery, master_key},
-    shutdown, telemetry,
-};
+use crate::config::{DatabaseSettings, EngineSettings, Sources, TelemetrySettings};
+use crate::program::{Database, Engine, Mode, block_on, close_by, connect, delivery, master_key};
+use crate::{shutdown, telemetry};
 use anyhow::bail;
 use std::{process::ExitCode, time::Duration};
 use tokio_util::sync::CancellationToken;

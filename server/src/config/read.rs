@@ -1,11 +1,9 @@
 //! Reads and checks the value of one setting.
 
-use super::{
-    error::{ConfigError, Origin},
-    key::Key,
-    secret::Secret,
-    sources::Sources,
-};
+use super::error::{ConfigError, Origin};
+use super::key::Key;
+use super::secret::Secret;
+use super::sources::Sources;
 use ipnet::IpNet;
 use std::{net::IpAddr, ops::RangeInclusive, str::FromStr, time::Duration};
 

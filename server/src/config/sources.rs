@@ -1,14 +1,10 @@
 //! The sources of settings: flag, then environment, then TOML file, then default. An empty value counts as unset.
 
-use super::{
-    error::{ConfigError, Origin},
-    key::{Key, toml_name},
-};
-use std::{
-    collections::BTreeMap,
-    ffi::OsString,
-    path::{Path, PathBuf},
-};
+use super::error::{ConfigError, Origin};
+use super::key::{Key, toml_name};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 const PREFIX: &str = "HEADGATE_";
 

@@ -1,26 +1,18 @@
 //! Accepts connections and answers their requests until shutdown.
 
-use super::{
-    ConnectionLimits,
-    slots::{Slot, Slots},
-};
+use super::ConnectionLimits;
+use super::slots::{Slot, Slots};
 use crate::{router, state::AppState};
-use axum::{
-    Router,
-    body::Body,
-    extract::{ConnectInfo, Request},
-    serve::Listener,
-};
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{ConnectInfo, Request};
+use axum::serve::Listener;
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
-use hyper_util::{
-    rt::{TokioIo, TokioTimer},
-    server::graceful::{GracefulShutdown, Watcher},
-};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use std::{net::SocketAddr, time::Duration};
-use tokio::{
-    net::{TcpListener, TcpStream},
-    time::timeout,
-};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::timeout;
 use tokio_io_timeout::TimeoutStream;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;

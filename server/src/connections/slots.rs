@@ -3,11 +3,9 @@
 use super::ConnectionLimits;
 use crate::middleware::TrustedProxies;
 use queue::mutex::lock;
-use std::{
-    collections::{BTreeMap, HashMap},
-    net::{IpAddr, Ipv6Addr},
-    sync::{Arc, Mutex, MutexGuard},
-};
+use std::collections::{BTreeMap, HashMap};
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::{Arc, Mutex, MutexGuard};
 use tokio_util::sync::CancellationToken;
 
 pub(super) struct Slots {

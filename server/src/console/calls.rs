@@ -6,23 +6,17 @@
 
 use super::pages::{context, to_sign_in, wants_page};
 use crate::{api::extract::read_form, state::AppState};
-use app::{
-    calls::{
-        error::{CallError, FormRefused},
-        theme::SetTheme,
-    },
-    server::{actor, redirect},
-    state::base_path::BasePath,
-};
-use axum::{
-    Json, Router,
-    body::{Body, to_bytes},
-    extract::{FromRequest as _, Request, State},
-    http::{HeaderValue, Method, StatusCode, header},
-    middleware::{Next, from_fn_with_state},
-    response::{IntoResponse, Response},
-    routing::{MethodFilter, on},
-};
+use app::calls::error::{CallError, FormRefused};
+use app::calls::theme::SetTheme;
+use app::server::{actor, redirect};
+use app::state::base_path::BasePath;
+use axum::body::{Body, to_bytes};
+use axum::extract::{FromRequest as _, Request, State};
+use axum::http::{HeaderValue, Method, StatusCode, header};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{MethodFilter, on};
+use axum::{Json, Router};
 use leptos::server_fn::{self, ServerFn as _, error::SERVER_FN_ERROR_HEADER, redirect::REDIRECT_HEADER};
 use model::{actor::Actor, rules::permission::Permission};
 use serde::Deserialize;

@@ -3,12 +3,10 @@
 //! Pages check access themselves as well. This check answers before anything is rendered: without a session with a redirect to the sign-in,
 //! with the wrong role with 403.
 
-use crate::{
-    console_files,
-    middleware::is_https,
-    replica::Replica,
-    state::{AppState, leptos_options},
-};
+use crate::console_files;
+use crate::middleware::is_https;
+use crate::replica::Replica;
+use crate::state::{AppState, leptos_options};
 use app::{
     calls::error::CallError,
     components::page_table::ConsolePage,
@@ -17,13 +15,11 @@ use app::{
     shell::shell,
     state::{base_path::BasePath, theme::Theme},
 };
-use axum::{
-    Router,
-    extract::{Request, State},
-    http::{HeaderMap, HeaderValue, Method, StatusCode, header},
-    middleware::{Next, from_fn_with_state},
-    response::{IntoResponse, Response},
-};
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
 use leptos::{prelude::provide_context, server_fn};
 use leptos_axum::{LeptosRoutes as _, generate_route_list_with_exclusions_and_ssg_and_context};
 use model::{actor::Actor, rules::permission::Permission};

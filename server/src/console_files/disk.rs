@@ -1,11 +1,9 @@
 //! Debug builds read the files in `target/site` at each request.
 
 use super::SiteFile;
-use std::{
-    fs,
-    path::{Component, Path},
-    time::UNIX_EPOCH,
-};
+use std::fs;
+use std::path::{Component, Path};
+use std::time::UNIX_EPOCH;
 
 /// Absolute, so that the program finds it from any directory.
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/site");

@@ -4,12 +4,10 @@
 use super::SiteFile;
 use axum::body::Bytes;
 use flate2::read::GzDecoder;
-use std::{
-    borrow::Cow,
-    collections::HashMap,
-    io::Read as _,
-    sync::{LazyLock, Mutex, OnceLock, PoisonError},
-};
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::io::Read as _;
+use std::sync::{LazyLock, Mutex, OnceLock, PoisonError};
 
 /// Reads a file by its path in the site.
 pub type ReadEmbedded = fn(&str) -> Option<rust_embed::EmbeddedFile>;

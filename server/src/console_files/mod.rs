@@ -14,13 +14,11 @@ mod encoding;
 mod pages;
 mod response;
 
-use axum::{
-    Router,
-    extract::Path,
-    http::{HeaderMap, StatusCode, Uri, header},
-    response::{IntoResponse, Response},
-    routing::get,
-};
+use axum::Router;
+use axum::extract::Path;
+use axum::http::{HeaderMap, StatusCode, Uri, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
 use encoding::Encoding;
 pub use pages::page_files;
 use response::Found;

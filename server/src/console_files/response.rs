@@ -1,10 +1,8 @@
 //! The answer with a file: type, encoding and caching.
 
 use super::{SiteFile, encoding::Encoding};
-use axum::{
-    http::{HeaderMap, HeaderValue, StatusCode, Uri, header},
-    response::{IntoResponse, Response},
-};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
+use axum::response::{IntoResponse, Response};
 
 /// For URLs with the version in the query: their content never changes.
 const IMMUTABLE: &str = "public, max-age=31536000, immutable";

@@ -1,22 +1,18 @@
 //! Creates what is missing of a sample app, and reuses what an earlier run created.
 
-use super::{
-    behaviour::System,
-    catalog::{Range, product, record_id},
-    external_systems::ExternalSystems,
-    tenants::{Connection, Tenant},
-};
+use super::behaviour::System;
+use super::catalog::{Range, product, record_id};
+use super::external_systems::ExternalSystems;
+use super::tenants::{Connection, Tenant};
 use delivery::{Delivery, DeliveryError};
-use model::{
-    actor::Scope,
-    app::NewApp,
-    event::{Event, EventType},
-    id::{AppId, IntegrationId},
-    integration::Integration,
-    integration_query::IntegrationFilter,
-    integration_settings::IntegrationChanges,
-    page::{MAX_LIMIT, PageRequest},
-};
+use model::actor::Scope;
+use model::app::NewApp;
+use model::event::{Event, EventType};
+use model::id::{AppId, IntegrationId};
+use model::integration::Integration;
+use model::integration_query::IntegrationFilter;
+use model::integration_settings::IntegrationChanges;
+use model::page::{MAX_LIMIT, PageRequest};
 
 pub(super) const RECORD_TYPE: &str = "product";
 

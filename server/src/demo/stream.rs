@@ -1,18 +1,14 @@
 //! The activity of the demo: changes in bursts, a re-sync now and then, and somebody who reopens the gone system.
 
-use super::{
-    behaviour::System,
-    catalog::{Range, change, record_id},
-    external_systems::ExternalSystems,
-    seed::RECORD_TYPE,
-};
+use super::behaviour::System;
+use super::catalog::{Range, change, record_id};
+use super::external_systems::ExternalSystems;
+use super::seed::RECORD_TYPE;
 use delivery::{Delivery, DeliveryError};
-use model::{
-    actor::Scope,
-    event::{Event, EventType},
-    id::{AppId, IntegrationId},
-    resync::{NewResync, ResyncMode},
-};
+use model::actor::Scope;
+use model::event::{Event, EventType};
+use model::id::{AppId, IntegrationId};
+use model::resync::{NewResync, ResyncMode};
 use rand::{Rng as _, SeedableRng as _, rngs::StdRng, seq::IndexedRandom as _};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;

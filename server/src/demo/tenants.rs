@@ -1,15 +1,11 @@
 //! The sample apps and their integrations, as a table.
 
-use super::{
-    behaviour::System,
-    catalog::{BOOKS, LIGHTING, OUTDOOR, Range},
-};
-use model::{
-    id::AppId,
-    integration::IntegrationType,
-    integration_settings::NewIntegration,
-    rate_limit::{RateLimit, RateLimits},
-};
+use super::behaviour::System;
+use super::catalog::{BOOKS, LIGHTING, OUTDOOR, Range};
+use model::id::AppId;
+use model::integration::IntegrationType;
+use model::integration_settings::NewIntegration;
+use model::rate_limit::{RateLimit, RateLimits};
 use std::collections::BTreeMap;
 
 /// A sample app.

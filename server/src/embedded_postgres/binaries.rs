@@ -1,12 +1,10 @@
 //! Finds the PostgreSQL servers of this machine.
 
 use super::EmbeddedError;
-use std::{
-    collections::BTreeMap,
-    fs,
-    path::{Path, PathBuf},
-    process::{Command, Stdio},
-};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 /// The oldest major version Headgate supports.
 const MIN_VERSION: u32 = 15;

@@ -1,11 +1,9 @@
 //! Starts Postgres' programs as the right user, so that they end with this process.
 
 use super::run_as::DatabaseUser;
-use std::{
-    os::unix::process::CommandExt,
-    path::Path,
-    process::{Command, Stdio},
-};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
 
 /// A command that runs in `folder` as `user`.
 ///

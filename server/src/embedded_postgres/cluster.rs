@@ -1,19 +1,13 @@
 //! The cluster on disk: `postgres/` in the data directory, with `data`, `run` (the socket) and the server's log.
 
-use super::{
-    EmbeddedError,
-    binaries::{self, Binaries},
-    child,
-    private_folder::create_folder,
-    run_as::{self, DatabaseUser},
-    socket,
-};
+use super::binaries::{self, Binaries};
+use super::private_folder::create_folder;
+use super::run_as::{self, DatabaseUser};
+use super::{EmbeddedError, child, socket};
 use sqlx::{Connection, PgConnection};
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// The name of the database and of its owner.
 const NAME: &str = "headgate";

@@ -1,11 +1,9 @@
 //! The directory of the cluster and the generated keys.
 
 use super::{EmbeddedError, OwnerLock, run_as};
-use std::{
-    fs,
-    os::unix::fs::{MetadataExt, PermissionsExt},
-    path::{Path, PathBuf},
-};
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
 
 const DEFAULT: &str = ".headgate";
 

@@ -1,9 +1,7 @@
 //! Errors of the embedded database, each in one line that says what to do.
 
-use std::{
-    io,
-    path::{Path, PathBuf},
-};
+use std::io;
+use std::path::{Path, PathBuf};
 
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

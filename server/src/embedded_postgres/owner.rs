@@ -1,11 +1,9 @@
 //! The lock by which one process owns a data directory.
 
 use super::EmbeddedError;
-use std::{
-    fs::{File, OpenOptions, TryLockError},
-    io::{Read, Seek, Write},
-    path::Path,
-};
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Read, Seek, Write};
+use std::path::Path;
 
 /// A lock that the system releases when the process ends, for whatever reason. Child processes do not inherit it.
 #[derive(Debug)]

@@ -2,20 +2,15 @@
 
 use super::{EmbeddedError, cluster::Cluster, orphan, pid_file::PidFile, processes};
 use nix::sys::signal::Signal;
-use std::{
-    fs,
-    future::Future,
-    io::{self, Read, Seek, SeekFrom},
-    path::Path,
-    process::Command,
-    sync::mpsc,
-    thread,
-    time::Duration,
-};
-use tokio::{
-    sync::watch,
-    time::{Instant, sleep, timeout},
-};
+use std::future::Future;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+use std::process::Command;
+use std::sync::mpsc;
+use std::time::Duration;
+use std::{fs, thread};
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep, timeout};
 
 /// Recovery after a crash reads the whole write-ahead log since the last checkpoint.
 const START_TIMEOUT: Duration = Duration::from_secs(600);

@@ -1,11 +1,9 @@
 //! Directories of the cluster, which nobody else may enter.
 
 use super::{EmbeddedError, run_as::DatabaseUser};
-use std::{
-    fs,
-    os::unix::fs::{DirBuilderExt, MetadataExt, chown},
-    path::Path,
-};
+use std::fs;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, chown};
+use std::path::Path;
 
 /// Creates a directory that only its owner can enter.
 pub(super) fn create_folder(folder: &Path, user: Option<&DatabaseUser>) -> Result<(), EmbeddedError> {

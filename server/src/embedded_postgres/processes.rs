@@ -3,11 +3,9 @@
 //! A process id alone proves nothing, because it may be in use by another process by now. Command lines identify the cluster and can be read by
 //! everybody; working directories would too, but root in a container may not read those of another user.
 
-use nix::{
-    errno::Errno,
-    sys::signal::{Signal, kill},
-    unistd::Pid,
-};
+use nix::errno::Errno;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use std::{fs, path::Path, process::Command};
 
 /// Whether `pid` is the server of the cluster in `data`. A zombie is not, because it has no command line any more.

@@ -2,11 +2,9 @@
 
 use super::EmbeddedError;
 use nix::unistd::{Uid, User};
-use std::{
-    fs,
-    os::unix::fs::MetadataExt,
-    path::{Path, PathBuf},
-};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
 /// The unprivileged user that root switches to for the database.
 #[derive(Clone, Debug)]

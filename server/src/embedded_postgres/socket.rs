@@ -2,11 +2,9 @@
 
 use super::{EmbeddedError, private_folder::create_folder, run_as::DatabaseUser};
 use sha2::{Digest, Sha256};
-use std::{
-    fs,
-    os::unix::fs::MetadataExt,
-    path::{Path, PathBuf},
-};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
 /// Only part of the name of the socket's file: nothing listens on a network.
 pub(super) const PORT: u16 = 5432;

@@ -2,10 +2,8 @@
 //!
 //! A parser of our own, because the existing crates neither report the line of a fault nor continue after it.
 
-use super::{
-    Item, Parsed, Reject,
-    lines::{Line, Lines},
-};
+use super::lines::{Line, Lines};
+use super::{Item, Parsed, Reject};
 use serde_json::{Map, Value};
 use std::io::BufRead;
 

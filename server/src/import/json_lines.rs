@@ -1,9 +1,7 @@
 //! JSON Lines: one object per line.
 
-use super::{
-    Item, Parsed, Reject,
-    lines::{Line, Lines},
-};
+use super::lines::{Line, Lines};
+use super::{Item, Parsed, Reject};
 use crate::json_text::{self, Unreadable, Why};
 use serde_json::Value;
 use std::io::BufRead;

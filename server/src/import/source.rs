@@ -1,11 +1,9 @@
 //! Turns the records of a file into events and checks their limits.
 
 use super::{Format, Item, Parsed, Reject, csv_rows::CsvRows, deb822::Deb822, json_lines::JsonLines};
-use model::{
-    event::{Event, EventType},
-    id::AppId,
-    json::MAX_RECORD_BYTES,
-};
+use model::event::{Event, EventType};
+use model::id::AppId;
+use model::json::MAX_RECORD_BYTES;
 use serde_json::Value;
 use std::io::{self, BufRead};
 

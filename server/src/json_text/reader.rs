@@ -1,10 +1,8 @@
 //! Builds the value, and refuses as it goes.
 
-use super::{
-    Why,
-    numbers::is_large,
-    progress::{MAP_BYTES, NAME_BYTES, Progress},
-};
+use super::Why;
+use super::numbers::is_large;
+use super::progress::{MAP_BYTES, NAME_BYTES, Progress};
 use model::json::{MAX_RECORD_BYTES, escape};
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value, map::Entry};

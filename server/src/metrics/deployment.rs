@@ -2,11 +2,9 @@
 
 use super::text::Text;
 use insight::store::stats::{Measures, ServiceState};
-use model::{
-    breaker::BreakerState,
-    integration::IntegrationState,
-    stats::{IntegrationGauge, Snapshot},
-};
+use model::breaker::BreakerState;
+use model::integration::IntegrationState;
+use model::stats::{IntegrationGauge, Snapshot};
 
 pub(super) fn gauges(text: &mut Text, snapshot: &Snapshot) {
     let totals = &snapshot.totals;

@@ -1,10 +1,8 @@
 //! Series of each integration, up to a limit.
 
 use super::text::Text;
-use model::{
-    breaker::BreakerState,
-    stats::{IntegrationGauge, Snapshot},
-};
+use model::breaker::BreakerState;
+use model::stats::{IntegrationGauge, Snapshot};
 
 /// Integrations with series of their own, those with the largest backlogs.
 const MAX_INTEGRATIONS: usize = 500;

@@ -13,13 +13,11 @@ mod text;
 
 use self::text::Text;
 use crate::replica::Replica;
-use axum::{
-    Router,
-    extract::{FromRef, State},
-    http::header,
-    response::IntoResponse,
-    routing::get,
-};
+use axum::Router;
+use axum::extract::{FromRef, State};
+use axum::http::header;
+use axum::response::IntoResponse;
+use axum::routing::get;
 use insight::live::LiveHub;
 use queue::{maintenance::MaintenanceHealth, worker::EngineWatch};
 use sqlx::PgPool;

@@ -1,10 +1,8 @@
 //! Writes Prometheus' text format.
 
 use model::histogram::{BUCKETS, Histogram, upper_bound_us};
-use std::{
-    collections::BTreeSet,
-    fmt::{Display, Write as _},
-};
+use std::collections::BTreeSet;
+use std::fmt::{Display, Write as _};
 
 /// Every sixth of the histogram's bounds is shown: four per power of ten are enough for a chart, and few enough for a scrape.
 const BOUND_STEP: usize = 6;

@@ -3,13 +3,11 @@
 
 use super::{client_body::content_length, content_encoding::decompress};
 use crate::api::problem::Problem;
-use axum::{
-    Router,
-    body::Body,
-    extract::Request,
-    middleware::{Next, from_fn},
-    response::{IntoResponse, Response},
-};
+use axum::Router;
+use axum::body::Body;
+use axum::extract::Request;
+use axum::middleware::{Next, from_fn};
+use axum::response::{IntoResponse, Response};
 use http_body_util::Limited;
 use model::actor::Actor;
 

@@ -3,15 +3,11 @@
 //! Anybody can send `x-forwarded-for` and `x-forwarded-proto`, so they count only when the connection comes from a trusted proxy: one on this
 //! machine, or in `HEADGATE_TRUSTED_PROXIES`.
 
-use axum::{
-    extract::{ConnectInfo, Request},
-    http::{HeaderMap, HeaderName},
-};
+use axum::extract::{ConnectInfo, Request};
+use axum::http::{HeaderMap, HeaderName};
 use ipnet::IpNet;
-use std::{
-    net::{IpAddr, Ipv4Addr, SocketAddr},
-    sync::Arc,
-};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");

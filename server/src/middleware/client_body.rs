@@ -5,27 +5,21 @@
 
 use super::request_memory::RequestMemory;
 use crate::api::problem::Problem;
-use axum::{
-    body::{Body, Bytes, HttpBody},
-    extract::{DefaultBodyLimit, Request, State},
-    http::{HeaderMap, header},
-    middleware::Next,
-    response::{IntoResponse, Response},
-};
+use axum::body::{Body, Bytes, HttpBody};
+use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::http::{HeaderMap, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
 use futures::StreamExt as _;
 use http_body::{Frame, SizeHint};
 use http_body_util::Limited;
 use model::json::MAX_REQUEST_BYTES;
-use std::{
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll, ready},
-    time::Duration,
-};
-use tokio::{
-    runtime::Handle,
-    time::{Instant, Sleep, sleep},
-};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+use tokio::runtime::Handle;
+use tokio::time::{Instant, Sleep, sleep};
 
 const MAX_DISCARDED_BYTES: usize = 4 * MAX_REQUEST_BYTES;
 

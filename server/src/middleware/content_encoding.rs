@@ -5,17 +5,13 @@
 //! only one gzip member or zstd frame: an empty one has twenty bytes, but costs the setup of a decoder.
 
 use crate::api::problem::Problem;
-use async_compression::{
-    tokio::bufread::{GzipDecoder, ZstdDecoder},
-    zstd::DParameter,
-};
-use axum::{
-    body::Body,
-    extract::Request,
-    http::{HeaderMap, header},
-    middleware::Next,
-    response::{IntoResponse, Response},
-};
+use async_compression::tokio::bufread::{GzipDecoder, ZstdDecoder};
+use async_compression::zstd::DParameter;
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::{HeaderMap, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
 use futures::{TryStreamExt as _, stream};
 use std::{io, pin::Pin};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _};

@@ -5,42 +5,32 @@
 //! either the answer or nothing, whatever failed. Answers are encrypted with the master key, because some contain a secret that is shown only once.
 
 use super::request_memory::Share;
-use crate::{
-    api::{extract::read_body, problem::Problem},
-    state::AppState,
-};
-use access::{
-    KeyedCall,
-    idempotency::{CallState, answer, begin},
-};
-use axum::{
-    Router,
-    body::{Body, Bytes, to_bytes},
-    extract::{MatchedPath, Request, State},
-    http::{Extensions, HeaderName, HeaderValue, Method, StatusCode, header},
-    middleware::Next,
-    response::{IntoResponse, Response},
-};
+use crate::api::extract::read_body;
+use crate::api::problem::Problem;
+use crate::state::AppState;
+use access::KeyedCall;
+use access::idempotency::{CallState, answer, begin};
+use axum::Router;
+use axum::body::{Body, Bytes, to_bytes};
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::{Extensions, HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, Utc};
 use delivery::{DeliveryError, secrets::Place};
 use futures::FutureExt as _;
 use model::{actor::Actor, etag::etag};
-use queue::{
-    mutex::lock,
-    store::{connections::DEFAULT_LOCK_TIMEOUT, one_transaction::OneTransaction},
-};
+use queue::mutex::lock;
+use queue::store::connections::DEFAULT_LOCK_TIMEOUT;
+use queue::store::one_transaction::OneTransaction;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
-use std::{
-    collections::HashMap,
-    panic::{AssertUnwindSafe, resume_unwind},
-    sync::{Arc, Mutex as StdMutex},
-    time::Duration,
-};
-use tokio::{
-    sync::{Mutex, Semaphore, mpsc},
-    time::timeout,
-};
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, resume_unwind};
+use std::sync::{Arc, Mutex as StdMutex};
+use std::time::Duration;
+use tokio::sync::{Mutex, Semaphore, mpsc};
+use tokio::time::timeout;
 use tower::ServiceExt as _;
 use uuid::Uuid;
 

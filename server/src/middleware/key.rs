@@ -1,12 +1,10 @@
 //! Authenticates the API key of an `Authorization: Bearer` header. An invalid key is 401, whatever else the request has.
 
 use crate::api::problem::Problem;
-use axum::{
-    extract::{Request, State},
-    http::header,
-    middleware::Next,
-    response::{IntoResponse, Response},
-};
+use axum::extract::{Request, State};
+use axum::http::header;
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
 use model::actor::Actor;
 use service::Access;
 

@@ -5,12 +5,10 @@
 
 use super::session::BySession;
 use crate::api::problem::Problem;
-use axum::{
-    extract::Request,
-    http::{HeaderMap, Method, header},
-    middleware::Next,
-    response::{IntoResponse, Response},
-};
+use axum::extract::Request;
+use axum::http::{HeaderMap, Method, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
 
 pub(crate) async fn same_origin(request: Request, next: Next) -> Response {
     let is_read = matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);

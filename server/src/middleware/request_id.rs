@@ -2,12 +2,10 @@
 
 use super::client_address::{ClientAddress, TrustedProxies};
 use access::{Origin, origin::from_origin};
-use axum::{
-    extract::{Request, State},
-    http::{HeaderName, HeaderValue},
-    middleware::Next,
-    response::Response,
-};
+use axum::extract::{Request, State};
+use axum::http::{HeaderName, HeaderValue};
+use axum::middleware::Next;
+use axum::response::Response;
 use std::borrow::Cow;
 use tracing::Instrument;
 use uuid::Uuid;

@@ -1,11 +1,9 @@
 //! Security headers of every answer. The console's pages have a content security policy with their nonce; everything else gets the strictest.
 
-use axum::{
-    extract::Request,
-    http::{HeaderMap, HeaderName, HeaderValue, header},
-    middleware::Next,
-    response::Response,
-};
+use axum::extract::Request;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use axum::middleware::Next;
+use axum::response::Response;
 use std::net::IpAddr;
 
 const STRICTEST_POLICY: HeaderValue = HeaderValue::from_static(

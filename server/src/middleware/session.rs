@@ -6,12 +6,10 @@
 use super::security_headers::is_https;
 use crate::api::problem::Problem;
 use app::server::actor::SessionUnknown;
-use axum::{
-    extract::{Request, State},
-    http::{HeaderMap, HeaderValue, header},
-    middleware::Next,
-    response::{IntoResponse, Response},
-};
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
 use axum_extra::extract::cookie::{Cookie, CookieJar, SameSite};
 use model::actor::Actor;
 use service::{Access, SessionToken};

@@ -4,11 +4,9 @@
 //! transaction. In a task of its own the handler runs to its end; only the answer is lost.
 
 use crate::api::problem::Problem;
-use axum::{
-    extract::Request,
-    middleware::Next,
-    response::{IntoResponse, Response},
-};
+use axum::extract::Request;
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
 
 pub(crate) async fn uncancelled(request: Request, next: Next) -> Response {
     match tokio::spawn(next.run(request)).await {

@@ -2,12 +2,10 @@
 
 use anyhow::anyhow;
 use delivery::{Delivery, DeliveryError};
-use model::{
-    actor::Scope,
-    app::App,
-    id::AppId,
-    page::{MAX_LIMIT, PageRequest},
-};
+use model::actor::Scope;
+use model::app::App;
+use model::id::AppId;
+use model::page::{MAX_LIMIT, PageRequest};
 
 /// The app with this slug or id, if there is one.
 pub(crate) async fn find_app(delivery: &Delivery, name: &str) -> Result<Option<App>, DeliveryError> {

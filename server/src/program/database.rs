@@ -3,24 +3,18 @@
 //! Without a URL it is the embedded cluster. One process owns the cluster (`serve`, `demo`) and writes its URL to the data directory, where
 //! `worker`, `import` and the like find it.
 
-use crate::{
-    config::{DatabaseSettings, Secret},
-    embedded_postgres::{EmbeddedError, EmbeddedPostgres, choose_data_dir},
-};
+use crate::config::{DatabaseSettings, Secret};
+use crate::embedded_postgres::{EmbeddedError, EmbeddedPostgres, choose_data_dir};
 use anyhow::Context as _;
 use sqlx::{ConnectOptions as _, Connection as _, postgres::PgConnectOptions};
-use std::{
-    fs::{self, OpenOptions},
-    io::Write as _,
-    os::unix::fs::OpenOptionsExt as _,
-    path::{Path, PathBuf},
-    str::FromStr as _,
-    time::Duration,
-};
-use tokio::{
-    task::JoinHandle,
-    time::{Instant, sleep, timeout},
-};
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::str::FromStr as _;
+use std::time::Duration;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 /// Has the URL of the running embedded cluster, for other commands on this machine.

@@ -4,11 +4,9 @@ use crate::config::EngineSettings;
 use anyhow::bail;
 use delivery::{Delivery, DeliveryConfig, DeliveryError, MasterKey, TargetGuard};
 use model::retention::Retained;
-use queue::{
-    EngineConfig, Waker,
-    maintenance::{Maintenance, MaintenanceHealth, Service},
-    worker::{self, EngineWatch, Handlers},
-};
+use queue::maintenance::{Maintenance, MaintenanceHealth, Service};
+use queue::worker::{self, EngineWatch, Handlers};
+use queue::{EngineConfig, Waker};
 use sqlx::PgPool;
 use std::{io::Write as _, sync::Arc, time::Duration};
 use tokio::time::{Instant, timeout_at};

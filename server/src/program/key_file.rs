@@ -3,12 +3,10 @@
 use crate::config::{ConfigError, Secret};
 use anyhow::Context as _;
 use delivery::secrets::MasterKey;
-use std::{
-    fs::{self, OpenOptions},
-    io::{ErrorKind, Write as _},
-    os::unix::fs::OpenOptionsExt as _,
-    path::Path,
-};
+use std::fs::{self, OpenOptions};
+use std::io::{ErrorKind, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
 
 const FILE: &str = "master.key";
 

@@ -1,15 +1,11 @@
 //! `/readyz` over HTTP: not ready for problems of this process, degraded for problems of the deployment, with the reason.
 
 use chrono::Utc;
-use insight::{
-    live::LiveHub,
-    store::stats::{Measures, ServiceState, live_snapshots},
-};
-use queue::{
-    EngineConfig,
-    maintenance::{Maintenance, MaintenanceHealth},
-    worker::EngineReport,
-};
+use insight::live::LiveHub;
+use insight::store::stats::{Measures, ServiceState, live_snapshots};
+use queue::EngineConfig;
+use queue::maintenance::{Maintenance, MaintenanceHealth};
+use queue::worker::EngineReport;
 use server::health::{self, Check, CheckState, Health, Readiness};
 use sqlx::{PgPool, postgres::PgPoolOptions};
 use std::{net::SocketAddr, sync::Arc, time::Duration};

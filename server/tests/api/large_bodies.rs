@@ -1,22 +1,18 @@
 //! Large bodies: limits of memory, compression and anonymous clients.
 
 use crate::support::{ADMIN_KEY, Answer, Client, Server, an_app, an_event};
-use async_compression::{
-    Level,
-    tokio::write::{GzipEncoder, ZstdEncoder},
-    zstd::CParameter,
-};
+use async_compression::Level;
+use async_compression::tokio::write::{GzipEncoder, ZstdEncoder};
+use async_compression::zstd::CParameter;
 use futures::future::join_all;
 use model::actor::Role;
 use reqwest::Method;
 use server::middleware::RequestMemory;
 use sqlx::PgPool;
 use std::time::Duration;
-use tokio::{
-    io::{AsyncReadExt as _, AsyncWriteExt as _},
-    net::TcpStream,
-    time::timeout,
-};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
 
 const JSON: Option<&str> = Some("application/json");
 const TIMEOUT: Duration = Duration::from_secs(60);

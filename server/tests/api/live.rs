@@ -6,10 +6,8 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use server::{connections::ConnectionLimits, middleware::Pace};
 use sqlx::PgPool;
-use std::{
-    collections::BTreeSet,
-    time::{Duration, Instant},
-};
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
 
 /// The first snapshot of a stream.
 async fn first(client: &Client, query: &str) -> Value {

@@ -6,11 +6,9 @@ use reqwest::Method;
 use server::{connections::ConnectionLimits, middleware::Pace};
 use sqlx::PgPool;
 use std::time::Duration;
-use tokio::{
-    io::{AsyncReadExt as _, AsyncWriteExt as _},
-    net::TcpStream,
-    time::timeout,
-};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
 
 const LONG: Duration = Duration::from_secs(600);
 const SHORT: Duration = Duration::from_millis(50);

@@ -4,11 +4,9 @@
 
 use crate::support::{Api, Behaviour, Database, Program, Receiver, eventually, run};
 use serde_json::{Map, Value, json};
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fmt::Write as _,
-    time::Duration,
-};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::time::Duration;
 
 const RECORDS: usize = 3_000;
 const TIMEOUT: Duration = Duration::from_secs(300);

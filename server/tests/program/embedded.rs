@@ -1,10 +1,8 @@
 //! With the embedded database: it is started, restarted, used by other commands, and stopped.
 
 use crate::support::{ADMIN_KEY, Api, Program, eventually, run};
-use nix::{
-    sys::signal::{Signal, kill},
-    unistd::Pid,
-};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use reqwest::StatusCode;
 use std::{path::PathBuf, time::Duration};
 

@@ -1,9 +1,7 @@
 //! Recent activity, as a list and as marks on charts.
 
-use crate::{
-    state::clock,
-    ui::{Ago, ChartMark, Glyph, Icon, Link, Tone},
-};
+use crate::state::clock;
+use crate::ui::{Ago, ChartMark, Glyph, Icon, Link, Tone};
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use model::activity::{Activity, ActivityKind};

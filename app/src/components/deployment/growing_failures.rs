@@ -1,15 +1,11 @@
 //! Failure causes that grow, in the list of what needs attention.
 
-use crate::{
-    format,
-    state::refresh,
-    ui::{Glyph, Link, LinkButton, Pill, RichText, Tone, literal},
-};
+use crate::format;
+use crate::state::refresh;
+use crate::ui::{Glyph, Link, LinkButton, Pill, RichText, Tone, literal};
 use leptos::prelude::*;
-use model::{
-    failure::{GrowingFailure, MAX_COUNTED_GROUPS},
-    stats::Snapshot,
-};
+use model::failure::{GrowingFailure, MAX_COUNTED_GROUPS};
+use model::stats::Snapshot;
 
 /// A line each; nothing while none grows.
 #[component]

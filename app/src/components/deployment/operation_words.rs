@@ -1,11 +1,9 @@
 //! What a bulk operation does, in words.
 
 use crate::{components::page::filter_sentence::sentence, format, state::page_url::PageUrl};
+use model::filter::JobFilter;
+use model::operation::{BulkAction, BulkSubject, Operation};
 use model::views::names::Names;
-use model::{
-    filter::JobFilter,
-    operation::{BulkAction, BulkSubject, Operation},
-};
 use serde_json::Value;
 
 /// `1,240 of 3,000 changed · 12 skipped · about 88 s left`.

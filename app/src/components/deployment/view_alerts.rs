@@ -1,9 +1,7 @@
 //! Saved views whose threshold is reached, in the list of what needs attention.
 
-use crate::{
-    state::clock,
-    ui::{Ago, Glyph, Link, LinkButton, Pill, Tone},
-};
+use crate::state::clock;
+use crate::ui::{Ago, Glyph, Link, LinkButton, Pill, Tone};
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use model::saved_view::{SavedView, reason};

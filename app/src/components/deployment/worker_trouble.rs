@@ -1,9 +1,7 @@
 //! Worker processes, shown only when something is wrong with them.
 
-use crate::{
-    format,
-    ui::{Glyph, Link, Pill, Tone},
-};
+use crate::format;
+use crate::ui::{Glyph, Link, Pill, Tone};
 use leptos::prelude::*;
 use model::worker::{LeaseState, Worker};
 

@@ -1,10 +1,8 @@
 //! What an external system answered: by class of status over time, and each status by itself.
 
 use super::windows::{self, over_time};
-use crate::{
-    format,
-    ui::{Card, ChartData, ChartSeries, Meter, Table, TimeChart, Tone, data_label, legend},
-};
+use crate::format;
+use crate::ui::{Card, ChartData, ChartSeries, Meter, Table, TimeChart, Tone, data_label, legend};
 use leptos::prelude::*;
 use model::stats::Answers;
 use std::collections::BTreeMap;

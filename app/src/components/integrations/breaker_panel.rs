@@ -1,18 +1,15 @@
 //! An integration's circuit breaker: its state, why, what comes next, and the three things an operator can do about it.
 
-use crate::{
-    calls::integrations::SteerBreaker,
-    components::{BreakerBadge, BreakerStyle},
-    format,
-    state::{clock, form_draft::Draft, page_url},
-    ui::{Ago, Button, Card, Fact, Facts, Glyph, HiddenFields, Instant, PostForm, TextField},
-};
+use crate::calls::integrations::SteerBreaker;
+use crate::components::{BreakerBadge, BreakerStyle};
+use crate::format;
+use crate::state::form_draft::Draft;
+use crate::state::{clock, page_url};
+use crate::ui::{Ago, Button, Card, Fact, Facts, Glyph, HiddenFields, Instant, PostForm, TextField};
 use chrono::{DateTime, TimeDelta, Utc};
 use leptos::prelude::*;
-use model::{
-    breaker::{Breaker, BreakerFlip, BreakerState},
-    id::IntegrationId,
-};
+use model::breaker::{Breaker, BreakerFlip, BreakerState};
+use model::id::IntegrationId;
 
 #[component]
 pub fn BreakerPanel(

@@ -1,11 +1,9 @@
 //! Integrations as rows: state, backlog, rate, limit, failures.
 
 use super::gauge_words::{self, alarming, oldest};
-use crate::{
-    components::{HealthBadge, Judged, RateLimitUseMeter},
-    format,
-    ui::{Link, Meter, Table, Tone, data_label},
-};
+use crate::components::{HealthBadge, Judged, RateLimitUseMeter};
+use crate::format;
+use crate::ui::{Link, Meter, Table, Tone, data_label};
 use leptos::prelude::*;
 use model::stats::IntegrationGauge;
 

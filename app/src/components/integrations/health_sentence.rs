@@ -2,12 +2,10 @@
 
 use crate::{format, ui::literal};
 use chrono::{DateTime, Utc};
+use model::breaker::{Breaker, BreakerState};
+use model::rules::health::HealthKind;
+use model::stats::IntegrationGauge;
 use model::text::capitalise;
-use model::{
-    breaker::{Breaker, BreakerState},
-    rules::health::HealthKind,
-    stats::IntegrationGauge,
-};
 
 pub fn sentence(kind: HealthKind, gauge: &IntegrationGauge, breaker: &Breaker, at: DateTime<Utc>) -> String {
     let waiting = jobs_are(gauge.backlog + gauge.to_be_retried);

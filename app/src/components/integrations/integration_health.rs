@@ -1,17 +1,13 @@
 //! How an integration is doing: a word, a colour and a sentence with the number that matters. The judgement is `model::rules::health`.
 
 use super::health_sentence::sentence;
-use crate::{
-    components::BreakerStyle,
-    ui::{Glyph, Pill, Tone},
-};
+use crate::components::BreakerStyle;
+use crate::ui::{Glyph, Pill, Tone};
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
-use model::{
-    breaker::Breaker,
-    rules::health::{Health, HealthKind},
-    stats::IntegrationGauge,
-};
+use model::breaker::Breaker;
+use model::rules::health::{Health, HealthKind};
+use model::stats::IntegrationGauge;
 use std::cmp::Ordering;
 
 /// A [`Health`] as the console shows it.
@@ -92,13 +88,11 @@ pub fn HealthBadge(#[prop(into)] health: Signal<HealthText>) -> impl IntoView {
 mod tests {
     use super::*;
     use chrono::TimeDelta;
-    use model::{
-        breaker::BreakerState,
-        fixtures::{idle_gauge, noon},
-        integration::{IntegrationState, IntegrationType},
-        rate_limit::RateLimitUse,
-        sync_status::LastError,
-    };
+    use model::breaker::BreakerState;
+    use model::fixtures::{idle_gauge, noon};
+    use model::integration::{IntegrationState, IntegrationType};
+    use model::rate_limit::RateLimitUse;
+    use model::sync_status::LastError;
 
     #[test]
     fn each_judgement_has_its_word() {

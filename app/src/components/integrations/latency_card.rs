@@ -1,10 +1,8 @@
 //! How long attempts of an integration take, and how long its jobs wait before their first one.
 
-use crate::{
-    components::integrations::windows::over_time,
-    format,
-    ui::{Card, ChartData, ChartForm, ChartSeries, ChartUnit, Fact, Facts, Stroke, TimeChart, Tone},
-};
+use crate::components::integrations::windows::over_time;
+use crate::format;
+use crate::ui::{Card, ChartData, ChartForm, ChartSeries, ChartUnit, Fact, Facts, Stroke, TimeChart, Tone};
 use leptos::prelude::*;
 use model::{histogram::Percentiles, stats::Throughput};
 

@@ -1,10 +1,8 @@
 //! Use of a rate limit over time: the shade says how much was used, the hatch that they answered 429 below it, the tick that it
 //! was edited.
 
-use crate::{
-    format,
-    ui::{HeatCell, HeatStrip, Tone},
-};
+use crate::format;
+use crate::ui::{HeatCell, HeatStrip, Tone};
 use leptos::prelude::*;
 use model::limit_use::{LimitStep, LimitUse};
 

@@ -1,9 +1,7 @@
 //! How much of a limit is used, as a bar and in words.
 
-use crate::{
-    format,
-    ui::{Meter, Tone},
-};
+use crate::format;
+use crate::ui::{Meter, Tone};
 use leptos::prelude::*;
 use model::rate_limit::{RateLimitUse, RateLimits};
 

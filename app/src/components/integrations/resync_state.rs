@@ -1,9 +1,7 @@
 //! The state of a re-sync as a pill, and as a bar with the numbers in words.
 
-use crate::{
-    format,
-    ui::{Glyph, Pill, ProgressBar, Tone},
-};
+use crate::format;
+use crate::ui::{Glyph, Pill, ProgressBar, Tone};
 use leptos::prelude::*;
 use model::resync::{Resync, ResyncState};
 

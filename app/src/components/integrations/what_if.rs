@@ -1,14 +1,10 @@
 //! What another limit would do. The question is in the address, so that it works without a script; with one the answer follows
 //! the typing.
 
-use crate::{
-    state::{
-        base_path,
-        page_url::PageUrl,
-        what_if::{Load, PARAM, answer},
-    },
-    ui::{Button, RichText, TextField},
-};
+use crate::state::base_path;
+use crate::state::page_url::PageUrl;
+use crate::state::what_if::{Load, PARAM, answer};
+use crate::ui::{Button, RichText, TextField};
 use leptos::prelude::*;
 
 #[component]

@@ -1,10 +1,8 @@
 //! How far back charts go: the choice of windows, and how their steps and times are written.
 
-use crate::{
-    format,
-    state::page_url::PageUrl,
-    ui::{ChartBucket, ChartData, Segment},
-};
+use crate::format;
+use crate::state::page_url::PageUrl;
+use crate::ui::{ChartBucket, ChartData, Segment};
 use chrono::{DateTime, TimeDelta, Utc};
 use model::stats::Window;
 

@@ -1,11 +1,9 @@
 //! A job's attempts as rounds: a requeue counts attempts from 1 again and a lost lease does not count, so numbers repeat.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use model::{
-    attempt::{Attempt, AttemptOutcome},
-    integration::IntegrationType,
-    job::{Job, JobStatus},
-};
+use model::attempt::{Attempt, AttemptOutcome};
+use model::integration::IntegrationType;
+use model::job::{Job, JobStatus};
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct History {

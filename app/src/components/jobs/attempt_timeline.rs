@@ -1,15 +1,11 @@
 //! Every attempt of a job, newest first: what came back, after how long, why the next one waits, and where a requeue restarted
 //! the count.
 
-use super::{
-    attempt_exchange::AttemptExchange,
-    attempt_history::{Entry, History},
-    attempt_words::{detail, headline, wait},
-};
-use crate::{
-    format,
-    ui::{Glyph, Icon, Instant, Tone},
-};
+use super::attempt_exchange::AttemptExchange;
+use super::attempt_history::{Entry, History};
+use super::attempt_words::{detail, headline, wait};
+use crate::format;
+use crate::ui::{Glyph, Icon, Instant, Tone};
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use model::attempt::AttemptOutcome;

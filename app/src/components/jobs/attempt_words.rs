@@ -1,10 +1,8 @@
 //! An attempt in words: what came back, what the answer said, why the next one waits.
 
 use crate::format;
-use model::{
-    attempt::{Attempt, AttemptOutcome},
-    text::sanitise,
-};
+use model::attempt::{Attempt, AttemptOutcome};
+use model::text::sanitise;
 
 /// How much of an answer is quoted when all of it is shown further down.
 const SHORT_CHARS: usize = 200;

@@ -1,9 +1,7 @@
 //! What every integration has of a record: in sync, behind or never sent, with the job that is to send the rest.
 
-use crate::{
-    components::JobStateStyle,
-    ui::{Fact, Facts, Glyph, Link, Pill, Tone},
-};
+use crate::components::JobStateStyle;
+use crate::ui::{Fact, Facts, Glyph, Link, Pill, Tone};
 use leptos::prelude::*;
 use model::{job::JobStatus, record::RecordSync};
 

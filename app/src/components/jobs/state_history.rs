@@ -1,16 +1,12 @@
 //! The states a job went through, each with its time, the present one last.
 
-use crate::{
-    components::JobStateStyle,
-    format,
-    ui::{Icon, Instant},
-};
+use crate::components::JobStateStyle;
+use crate::format;
+use crate::ui::{Icon, Instant};
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
-use model::{
-    attempt::{Attempt, AttemptOutcome},
-    job::{Job, JobStatus},
-};
+use model::attempt::{Attempt, AttemptOutcome};
+use model::job::{Job, JobStatus};
 
 /// How many states are shown at the beginning and at the end of a long history.
 const SHOWN: (usize, usize) = (2, 6);

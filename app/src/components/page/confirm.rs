@@ -1,9 +1,7 @@
 //! The question before something that cannot be undone. It names the count, and is asked again when the count changed.
 
-use crate::{
-    calls::error::FormRefused,
-    ui::{Button, ButtonKind, Dialog, HiddenFields, LinkButton, PostForm},
-};
+use crate::calls::error::FormRefused;
+use crate::ui::{Button, ButtonKind, Dialog, HiddenFields, LinkButton, PostForm};
 use leptos::{
     prelude::*,
     server_fn::{Http, ServerFn, client::Client, codec::PostUrl, request::ClientReq},

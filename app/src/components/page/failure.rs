@@ -1,13 +1,9 @@
 //! A page that could not be loaded: why, and what to do. Each error has a state of its own, with the status the server answers.
 
-use crate::{
-    calls::error::CallError,
-    state::{
-        page_url::{self, PageUrl},
-        sign_in_url,
-    },
-    ui::{ButtonKind, EmptyState, Glyph, LinkButton, Tone},
-};
+use crate::calls::error::CallError;
+use crate::state::page_url::{self, PageUrl};
+use crate::state::sign_in_url;
+use crate::ui::{ButtonKind, EmptyState, Glyph, LinkButton, Tone};
 use leptos::prelude::*;
 use leptos_router::components::Redirect;
 use std::time::Duration;

@@ -1,10 +1,9 @@
 //! Filters of a list. A GET form: they are in the address, and need no script.
 
-use crate::{
-    format,
-    state::{base_path, page_url::PageUrl, url_filters},
-    ui::{Button, Glyph, LinkButton, SelectField, SelectOption, TextField},
-};
+use crate::format;
+use crate::state::page_url::PageUrl;
+use crate::state::{base_path, url_filters};
+use crate::ui::{Button, Glyph, LinkButton, SelectField, SelectOption, TextField};
 use leptos::prelude::*;
 use model::views::choices::Choices;
 use model::views::names::Names;

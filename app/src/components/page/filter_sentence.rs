@@ -1,18 +1,15 @@
 //! A list's filters as a sentence that can be read aloud; each part is a link that removes it.
 
-use crate::{
-    components::JobStateStyle,
-    format,
-    state::{page_url::PageUrl, url_filters},
-    ui::{Glyph, Icon, Link},
-};
+use crate::components::JobStateStyle;
+use crate::format;
+use crate::state::page_url::PageUrl;
+use crate::state::url_filters;
+use crate::ui::{Glyph, Icon, Link};
 use leptos::prelude::*;
+use model::filter::Age;
+use model::job::JobStatus;
+use model::text::{capitalise, shown};
 use model::views::names::Names;
-use model::{
-    filter::Age,
-    job::JobStatus,
-    text::{capitalise, shown},
-};
 
 /// One condition in words, such as `older than an hour`.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,16 +1,11 @@
 //! Whether the numbers are fresh, and if not, since when and why: live, stale, frozen, idle, or as of a moment.
 
-use crate::{
-    calls::error::CallError,
-    format,
-    state::{
-        clock,
-        event_stream::Link,
-        live::{self, Live, Refusal},
-        page_url, sign_in_url,
-    },
-    ui::{self, Tone},
-};
+use crate::calls::error::CallError;
+use crate::format;
+use crate::state::event_stream::Link;
+use crate::state::live::{self, Live, Refusal};
+use crate::state::{clock, page_url, sign_in_url};
+use crate::ui::{self, Tone};
 use chrono::{DateTime, TimeDelta, Utc};
 use leptos::prelude::*;
 

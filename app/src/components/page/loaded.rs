@@ -1,10 +1,9 @@
 //! Waits for a page's data: complete on the server, and kept on screen while newer data loads.
 
-use crate::{
-    calls::{error::CallError, session::Session},
-    components::{Failure, PageHead, Reader},
-    ui::Skeleton,
-};
+use crate::calls::error::CallError;
+use crate::calls::session::Session;
+use crate::components::{Failure, PageHead, Reader};
+use crate::ui::Skeleton;
 use leptos::prelude::*;
 
 /// Shows what was loaded, or why it could not be loaded.

@@ -1,9 +1,7 @@
 //! The signed-in user, as pages ask for it.
 
-use crate::calls::{
-    error::CallError,
-    session::{Session, load_session},
-};
+use crate::calls::error::CallError;
+use crate::calls::session::{Session, load_session};
 use leptos::prelude::*;
 
 /// The signed-in user, loaded once: pages wait for it together with their own data.

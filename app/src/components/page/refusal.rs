@@ -1,9 +1,7 @@
 //! A page that does not exist, or is not allowed: what it is, why, and the one link that helps.
 
-use crate::{
-    components::Logo,
-    ui::{ButtonKind, EmptyState, Glyph, LinkButton, Tone},
-};
+use crate::components::Logo;
+use crate::ui::{ButtonKind, EmptyState, Glyph, LinkButton, Tone};
 use leptos::prelude::*;
 
 /// A card without navigation: it is also shown when nobody is signed in.

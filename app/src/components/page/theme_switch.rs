@@ -1,13 +1,9 @@
 //! Light, dark, system: one button that cycles through them.
 
-use crate::{
-    calls::theme::SetTheme,
-    state::{
-        page_url,
-        theme::{self, Theme},
-    },
-    ui::{Glyph, HiddenFields, Icon, PostForm},
-};
+use crate::calls::theme::SetTheme;
+use crate::state::page_url;
+use crate::state::theme::{self, Theme};
+use crate::ui::{Glyph, HiddenFields, Icon, PostForm};
 use leptos::prelude::*;
 
 /// Without a script it is a POST and a redirect back.

@@ -1,14 +1,10 @@
 //! Filters of the audit log: a GET form, so they are in the address.
 
-use crate::{
-    components::deployment::audit_words,
-    state::{
-        audit_filters::{cleared, is_narrowed},
-        base_path,
-        page_url::PageUrl,
-    },
-    ui::{Button, Glyph, LinkButton, SelectField, SelectOption, TextField},
-};
+use crate::components::deployment::audit_words;
+use crate::state::audit_filters::{cleared, is_narrowed};
+use crate::state::base_path;
+use crate::state::page_url::PageUrl;
+use crate::ui::{Button, Glyph, LinkButton, SelectField, SelectOption, TextField};
 use leptos::prelude::*;
 use model::text::capitalise;
 

@@ -1,11 +1,9 @@
 //! A row of the audit log: who did what to what, before and after, and buttons to undo or repeat it.
 
-use crate::{
-    calls::audit::{RepeatAuditEntry, UndoAuditEntry},
-    components::{AuditWords, DeltaDiff},
-    state::page_url::PageUrl,
-    ui::{Ago, Button, Fact, Facts, Glyph, HiddenFields, Link, PostForm},
-};
+use crate::calls::audit::{RepeatAuditEntry, UndoAuditEntry};
+use crate::components::{AuditWords, DeltaDiff};
+use crate::state::page_url::PageUrl;
+use crate::ui::{Ago, Button, Fact, Facts, Glyph, HiddenFields, Link, PostForm};
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use model::{audit::AuditEntry, views::audit::AuditLine};

@@ -4,18 +4,14 @@ mod filters;
 mod line;
 
 use self::{filters::Filters, line::Line};
-use crate::{
-    calls::audit::list_audit_log,
-    components::{EmptyList, LiveBadge, Loaded, NewerRows, PageHead, page_table::ConsolePage},
-    format,
-    state::{
-        audit_filters::{cleared, is_narrowed},
-        clock,
-        page_url::{self, PageUrl},
-        refresh, revision,
-    },
-    ui::{Glyph, ListCard, PageLinks, Table},
-};
+use crate::calls::audit::list_audit_log;
+use crate::components::page_table::ConsolePage;
+use crate::components::{EmptyList, LiveBadge, Loaded, NewerRows, PageHead};
+use crate::format;
+use crate::state::audit_filters::{cleared, is_narrowed};
+use crate::state::page_url::{self, PageUrl};
+use crate::state::{clock, refresh, revision};
+use crate::ui::{Glyph, ListCard, PageLinks, Table};
 use leptos::prelude::*;
 use model::views::audit::AuditList;
 use std::time::Duration;

@@ -12,10 +12,9 @@ use crate::{
 };
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
-use model::{
-    dead_letter::BinnedLetter,
-    views::{dead_letters, names::Names},
-};
+use model::dead_letter::BinnedLetter;
+use model::views::dead_letters;
+use model::views::names::Names;
 
 /// Value of `?show=` for it.
 pub const SHOWN: &str = "bin";

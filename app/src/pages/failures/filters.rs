@@ -1,9 +1,8 @@
 //! Filters of failures: app, integration and state, all in the address.
 
-use crate::{
-    state::{base_path, failure_query, page_url::PageUrl},
-    ui::{Button, Glyph, LinkButton, Segment, SelectField, SelectOption},
-};
+use crate::state::page_url::PageUrl;
+use crate::state::{base_path, failure_query};
+use crate::ui::{Button, Glyph, LinkButton, Segment, SelectField, SelectOption};
 use leptos::prelude::*;
 use model::failure::FailureState;
 use model::views::choices::Choices;

@@ -1,9 +1,7 @@
 //! A failure group's state as colour, icon and word, and its numbers in words.
 
-use crate::{
-    format,
-    ui::{Glyph, Tone},
-};
+use crate::format;
+use crate::ui::{Glyph, Tone};
 use model::failure::{FailureGroup, FailureState, MAX_COUNTED_GROUPS};
 
 pub fn state(group: &FailureGroup) -> (Tone, Glyph, &'static str) {

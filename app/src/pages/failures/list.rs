@@ -1,30 +1,22 @@
 //! Failure groups, worst first.
 
-use super::{
-    filters,
-    filters::Filters,
-    group::Group,
-    group_words,
-    question::{Question, retried},
-    row::Row,
-};
-use crate::{
-    calls::{bulk::preview, failures::list_failures},
-    components::{EmptyList, LiveBadge, Loaded, NewerRows, PageHead, page_table::ConsolePage},
-    format,
-    state::{
-        clock, failure_query,
-        page_url::{self, PageUrl},
-        refresh, revision,
-    },
-    ui::{Glyph, ListCard, PageLinks, Segmented, Table, Tone},
-};
+use super::filters::Filters;
+use super::group::Group;
+use super::question::{Question, retried};
+use super::row::Row;
+use super::{filters, group_words};
+use crate::calls::bulk::preview;
+use crate::calls::failures::list_failures;
+use crate::components::page_table::ConsolePage;
+use crate::components::{EmptyList, LiveBadge, Loaded, NewerRows, PageHead};
+use crate::format;
+use crate::state::page_url::{self, PageUrl};
+use crate::state::{clock, failure_query, refresh, revision};
+use crate::ui::{Glyph, ListCard, PageLinks, Segmented, Table, Tone};
 use leptos::prelude::*;
-use model::{
-    operation::{BulkAction, BulkSubject},
-    rules::permission::Permission,
-    views::failures::FailureList,
-};
+use model::operation::{BulkAction, BulkSubject};
+use model::rules::permission::Permission;
+use model::views::failures::FailureList;
 use std::{collections::BTreeSet, time::Duration};
 
 #[component]

@@ -1,10 +1,8 @@
 //! A note about a failure, published with the sync status of the affected apps.
 
-use crate::{
-    calls::failures::PublishFailureNote,
-    format,
-    ui::{Button, HiddenFields, PostForm, TextField},
-};
+use crate::calls::failures::PublishFailureNote;
+use crate::format;
+use crate::ui::{Button, HiddenFields, PostForm, TextField};
 use leptos::prelude::*;
 
 #[component]

@@ -1,12 +1,11 @@
 //! The question before a group is retried.
 
-use crate::{
-    calls::{bulk::Bulk, error::CallError},
-    components::{Confirm, Failure},
-    format,
-    state::page_url::PageUrl,
-    ui::HiddenFields,
-};
+use crate::calls::bulk::Bulk;
+use crate::calls::error::CallError;
+use crate::components::{Confirm, Failure};
+use crate::format;
+use crate::state::page_url::PageUrl;
+use crate::ui::HiddenFields;
 use leptos::prelude::*;
 use model::{failure::CauseId, views::bulk::BulkPreview};
 

@@ -1,11 +1,9 @@
 //! One group in the list.
 
 use super::group_words;
-use crate::{
-    format,
-    state::page_url::PageUrl,
-    ui::{Ago, Link, LinkButton, Pill, Sparkline},
-};
+use crate::format;
+use crate::state::page_url::PageUrl;
+use crate::ui::{Ago, Link, LinkButton, Pill, Sparkline};
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use model::failure::FailureGroup;

@@ -1,15 +1,11 @@
 //! Failures of one integration by cause, and the notes published about them.
 
-use crate::{
-    format,
-    ui::{Ago, Card, Link},
-};
+use crate::format;
+use crate::ui::{Ago, Card, Link};
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
-use model::{
-    failure::{FailureGroup, FailureNote},
-    id::IntegrationId,
-};
+use model::failure::{FailureGroup, FailureNote};
+use model::id::IntegrationId;
 
 #[component]
 pub fn Failures(

@@ -1,10 +1,8 @@
 //! Integrations grouped by app or type, those that need most attention first.
 
-use crate::{
-    format,
-    state::page_url::PageUrl,
-    ui::{Glyph, Link, Pill, Table, Tone},
-};
+use crate::format;
+use crate::state::page_url::PageUrl;
+use crate::ui::{Glyph, Link, Pill, Table, Tone};
 use leptos::prelude::*;
 use model::views::integration_list::IntegrationGroup;
 

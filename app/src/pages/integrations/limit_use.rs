@@ -1,11 +1,10 @@
 //! How an integration's limits were used, by the minute and over a day, and what another limit would do.
 
-use crate::{
-    components::{LimitStrip, WhatIf},
-    format,
-    state::{page_url::PageUrl, what_if::Load},
-    ui::Card,
-};
+use crate::components::{LimitStrip, WhatIf};
+use crate::format;
+use crate::state::page_url::PageUrl;
+use crate::state::what_if::Load;
+use crate::ui::Card;
 use leptos::prelude::*;
 use model::{id::IntegrationId, limit_use::LimitUse, views::rate_limits::LimitRow};
 

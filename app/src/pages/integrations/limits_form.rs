@@ -1,13 +1,9 @@
 //! The form of an integration's limits: rates, concurrency, attempts, debounce.
 
-use crate::{
-    calls::integrations::EditLimits,
-    state::{
-        limits_draft::{self, LimitField, LimitsDraft, MAX_LIMITS},
-        page_url,
-    },
-    ui::{Button, ButtonKind, HiddenFields, PostForm, TextField},
-};
+use crate::calls::integrations::EditLimits;
+use crate::state::limits_draft::{self, LimitField, LimitsDraft, MAX_LIMITS};
+use crate::state::page_url;
+use crate::ui::{Button, ButtonKind, HiddenFields, PostForm, TextField};
 use leptos::{prelude::*, wasm_bindgen::JsCast, web_sys::HtmlElement};
 use model::{etag::Revised as _, integration::Integration, text::ordinal};
 

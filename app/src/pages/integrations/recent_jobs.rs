@@ -1,11 +1,9 @@
 //! An integration's newest jobs.
 
-use crate::{
-    components::JobStateBadge,
-    pages::jobs_subject,
-    state::clock,
-    ui::{Ago, Card, EmptyState, Glyph, Link, Table},
-};
+use crate::components::JobStateBadge;
+use crate::pages::jobs_subject;
+use crate::state::clock;
+use crate::ui::{Ago, Card, EmptyState, Glyph, Link, Table};
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use model::{id::IntegrationId, job::Job};

@@ -1,17 +1,14 @@
 //! An integration's newest re-syncs, and the form that starts one.
 
-use crate::{
-    calls::integrations::StartResync,
-    components::{ResyncBadge, ResyncProgress},
-    state::{form_draft::Draft, page_url},
-    ui::{Button, Card, Glyph, HiddenFields, Instant, PostForm, SelectField, SelectOption, TextField},
-};
+use crate::calls::integrations::StartResync;
+use crate::components::{ResyncBadge, ResyncProgress};
+use crate::state::form_draft::Draft;
+use crate::state::page_url;
+use crate::ui::{Button, Card, Glyph, HiddenFields, Instant, PostForm, SelectField, SelectOption, TextField};
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
-use model::{
-    id::IntegrationId,
-    resync::{Resync, ResyncState},
-};
+use model::id::IntegrationId;
+use model::resync::{Resync, ResyncState};
 
 #[component]
 pub fn Resyncs(

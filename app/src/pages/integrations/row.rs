@@ -1,18 +1,12 @@
 //! One row of the list of integrations.
 
-use crate::{
-    components::{
-        HealthBadge, HealthText, RateLimitUseMeter, eta_words,
-        integrations::gauge_words::{self, alarming, oldest},
-    },
-    format,
-    ui::{CheckField, Link, Sparkline, Tone},
-};
+use crate::components::integrations::gauge_words::{self, alarming, oldest};
+use crate::components::{HealthBadge, HealthText, RateLimitUseMeter, eta_words};
+use crate::format;
+use crate::ui::{CheckField, Link, Sparkline, Tone};
 use leptos::prelude::*;
-use model::{
-    stats::{IntegrationGauge, Snapshot},
-    views::integration_list::IntegrationRow,
-};
+use model::stats::{IntegrationGauge, Snapshot};
+use model::views::integration_list::IntegrationRow;
 
 /// Each cell updates by itself, and the row keeps its place.
 #[component]

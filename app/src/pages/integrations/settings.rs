@@ -1,10 +1,8 @@
 //! An integration's settings.
 
-use crate::{
-    components::limits_in_words,
-    format,
-    ui::{Card, Fact, Facts, Instant},
-};
+use crate::components::limits_in_words;
+use crate::format;
+use crate::ui::{Card, Fact, Facts, Instant};
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use model::integration::{Integration, IntegrationType};

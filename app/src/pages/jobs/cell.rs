@@ -1,11 +1,9 @@
 //! What a column shows of a job.
 
-use crate::{
-    components::{IntegrationLink, JobStateBadge},
-    format,
-    state::job_columns::heading,
-    ui::{Ago, data_label},
-};
+use crate::components::{IntegrationLink, JobStateBadge};
+use crate::format;
+use crate::state::job_columns::heading;
+use crate::ui::{Ago, data_label};
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use model::job::{Job, JobStatus};

@@ -1,10 +1,9 @@
 //! Choice of the list's columns: a folded form, remembered for the next visit.
 
-use crate::{
-    calls::jobs::ChooseColumns as Choose,
-    state::{job_columns::heading, page_url::PageUrl},
-    ui::{Button, ButtonKind, HiddenFields, PostForm},
-};
+use crate::calls::jobs::ChooseColumns as Choose;
+use crate::state::job_columns::heading;
+use crate::state::page_url::PageUrl;
+use crate::ui::{Button, ButtonKind, HiddenFields, PostForm};
 use leptos::prelude::*;
 use model::job_columns::{JobColumn, JobColumns};
 

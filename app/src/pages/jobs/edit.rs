@@ -1,10 +1,8 @@
 //! Edit and retry: another payload for a failed job, or why its payload cannot be edited.
 
-use crate::{
-    calls::jobs::EditJob,
-    state::payload_draft,
-    ui::{Button, ButtonKind, Card, Glyph, HiddenFields, Link, LinkButton, PostForm},
-};
+use crate::calls::jobs::EditJob;
+use crate::state::payload_draft;
+use crate::ui::{Button, ButtonKind, Card, Glyph, HiddenFields, Link, LinkButton, PostForm};
 use leptos::prelude::*;
 use model::{id::JobId, text::shown};
 use serde_json::Value;

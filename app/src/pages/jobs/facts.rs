@@ -1,9 +1,7 @@
 //! A job's names, times and keys.
 
-use crate::{
-    state::clock,
-    ui::{Ago, Card, Fact, Facts, Instant, Link},
-};
+use crate::state::clock;
+use crate::ui::{Ago, Card, Fact, Facts, Instant, Link};
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use model::job::{Job, JobStatus};

@@ -1,9 +1,7 @@
 //! Changes that were folded into a job while it waited; one request sends them all.
 
-use crate::{
-    format,
-    ui::{Card, Instant},
-};
+use crate::format;
+use crate::ui::{Card, Instant};
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use model::{event::EventType, job::FoldedChange};

@@ -1,10 +1,8 @@
 //! What is masked of a job, and the button that reveals it. Revealing is recorded in the audit log.
 
-use crate::{
-    calls::jobs::RevealJob,
-    format,
-    ui::{Button, Glyph, HiddenFields, Icon, Link, PostForm},
-};
+use crate::calls::jobs::RevealJob;
+use crate::format;
+use crate::ui::{Button, Glyph, HiddenFields, Icon, Link, PostForm};
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use model::id::JobId;

@@ -1,10 +1,8 @@
 //! How far a running job is, as its handler reports.
 
-use crate::{
-    format,
-    state::clock,
-    ui::{Ago, Card, ProgressBar, Tone},
-};
+use crate::format;
+use crate::state::clock;
+use crate::ui::{Ago, Card, ProgressBar, Tone};
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use model::job::Progress;

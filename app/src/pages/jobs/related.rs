@@ -1,16 +1,12 @@
 //! Jobs related to a job: those of its serialize key, and those of its correlation id.
 
 use super::subject::subject;
-use crate::{
-    components::JobStateBadge,
-    ui::{Card, Instant, Link},
-};
+use crate::components::JobStateBadge;
+use crate::ui::{Card, Instant, Link};
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
-use model::{
-    id::JobId,
-    job::{Job, KeyNeighbour},
-};
+use model::id::JobId;
+use model::job::{Job, KeyNeighbour};
 
 /// The job at the head of the key, and those behind it.
 #[component]

@@ -4,12 +4,10 @@ use super::{cell::Cell, subject::subject};
 use crate::ui::Link;
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
+use model::id::JobId;
+use model::job::{Job, JobStatus};
+use model::job_columns::{JobColumn, JobColumns};
 use model::views::names::Names;
-use model::{
-    id::JobId,
-    job::{Job, JobStatus},
-    job_columns::{JobColumn, JobColumns},
-};
 use std::collections::BTreeMap;
 
 /// Newest status and attempt of the rows on screen, and how many jobs came after the first of them.

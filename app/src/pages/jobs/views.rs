@@ -10,12 +10,10 @@ use crate::{
 };
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
-use model::{
-    id::SavedViewId,
-    rules::permission::Permission,
-    saved_query::SavedQuery,
-    saved_view::{SavedView, ViewCount},
-};
+use model::id::SavedViewId;
+use model::rules::permission::Permission;
+use model::saved_query::SavedQuery;
+use model::saved_view::{SavedView, ViewCount};
 use std::time::Duration;
 
 /// The views, and forms for the one that is shown.

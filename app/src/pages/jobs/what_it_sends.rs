@@ -1,10 +1,8 @@
 //! What a job sends of its record: what differs from what was last accepted, or everything.
 
-use crate::{
-    components::{DeltaDiff, Payload},
-    format,
-    ui::Card,
-};
+use crate::components::{DeltaDiff, Payload};
+use crate::format;
+use crate::ui::Card;
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use model::{job::JobStatus, views::job_page::JobRecord};

@@ -1,28 +1,19 @@
 //! All bulk operations, newest first.
 
 use super::steps::Steps;
-use crate::{
-    calls::operations::list_operations,
-    components::{
-        LiveBadge, Loaded, OperationBadge, OperationProgress, PageHead,
-        deployment::operation_words::{about, what_it_does},
-        page_table::ConsolePage,
-    },
-    format,
-    state::{
-        clock,
-        page_url::{self, PageUrl},
-        refresh, revision,
-    },
-    ui::{Ago, EmptyState, Glyph, Link, LinkButton, ListCard, PageLinks, Table},
-};
+use crate::calls::operations::list_operations;
+use crate::components::deployment::operation_words::{about, what_it_does};
+use crate::components::page_table::ConsolePage;
+use crate::components::{LiveBadge, Loaded, OperationBadge, OperationProgress, PageHead};
+use crate::format;
+use crate::state::page_url::{self, PageUrl};
+use crate::state::{clock, refresh, revision};
+use crate::ui::{Ago, EmptyState, Glyph, Link, LinkButton, ListCard, PageLinks, Table};
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
+use model::operation::{Operation, OperationState};
+use model::rules::permission::Permission;
 use model::views::{names::Names, operations::OperationList};
-use model::{
-    operation::{Operation, OperationState},
-    rules::permission::Permission,
-};
 use std::time::Duration;
 
 #[component]

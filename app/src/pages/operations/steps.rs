@@ -1,15 +1,11 @@
 //! What can be done about an operation, as buttons that work without a script.
 
-use crate::{
-    calls::operations::SteerOperation,
-    ui::{Button, ButtonKind, Glyph, HiddenFields, PostForm},
-};
+use crate::calls::operations::SteerOperation;
+use crate::ui::{Button, ButtonKind, Glyph, HiddenFields, PostForm};
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
-use model::{
-    id::OperationId,
-    operation::{Operation, OperationStep},
-};
+use model::id::OperationId;
+use model::operation::{Operation, OperationStep};
 
 /// The buttons for its present state.
 #[component]

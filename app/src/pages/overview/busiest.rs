@@ -1,10 +1,8 @@
 //! The overview's table of integrations, those that need attention first.
 
-use crate::{
-    components::{GaugeRow, GaugeTable, HealthText, row_of},
-    format,
-    ui::Card,
-};
+use crate::components::{GaugeRow, GaugeTable, HealthText, row_of};
+use crate::format;
+use crate::ui::Card;
 use leptos::prelude::*;
 use model::{stats::Snapshot, views::overview::LeftOut};
 

@@ -1,14 +1,10 @@
 //! The numbers of the overview, as they update by themselves.
 
-use crate::{
-    calls::stats::load_charts,
-    state::{live, refresh},
-};
+use crate::calls::stats::load_charts;
+use crate::state::{live, refresh};
 use leptos::prelude::*;
-use model::{
-    stats::{Snapshot, Window},
-    views::overview::{Charts, LeftOut},
-};
+use model::stats::{Snapshot, Window};
+use model::views::overview::{Charts, LeftOut};
 use std::time::Duration;
 
 /// What updates by itself, on pages about the present.

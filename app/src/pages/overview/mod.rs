@@ -13,34 +13,28 @@ mod wall;
 
 pub use wall::WallPage;
 
-use self::{
-    busiest::Busiest,
-    headline::headline,
-    live_data::LiveData,
-    no_data::{NotRecorded, Unreadable},
-    oldest::Oldest,
-    tiles::Tiles,
-    time_travel::TimeTravel,
+use self::busiest::Busiest;
+use self::headline::headline;
+use self::live_data::LiveData;
+use self::no_data::{NotRecorded, Unreadable};
+use self::oldest::Oldest;
+use self::tiles::Tiles;
+use self::time_travel::TimeTravel;
+use crate::calls::error::CallError;
+use crate::calls::stats::load_overview;
+use crate::components::page_table::ConsolePage;
+use crate::components::{
+    ActivityFeed, Attention, LevelsChart, LiveBadge, Loaded, PageHead, RetryPyramid, ThroughputChart,
+    ViewAlerts, WorkerTrouble, marks, window_segments,
 };
-use crate::{
-    calls::{error::CallError, stats::load_overview},
-    components::{
-        ActivityFeed, Attention, LevelsChart, LiveBadge, Loaded, PageHead, RetryPyramid, ThroughputChart,
-        ViewAlerts, WorkerTrouble, marks, page_table::ConsolePage, window_segments,
-    },
-    format,
-    state::{
-        page_url::{self, PageUrl},
-        revision,
-    },
-    ui::{Card, ChartCursor, Glyph, LinkButton, Segmented},
-};
+use crate::format;
+use crate::state::page_url::{self, PageUrl};
+use crate::state::revision;
+use crate::ui::{Card, ChartCursor, Glyph, LinkButton, Segmented};
 use leptos::prelude::*;
-use model::{
-    rules::permission::Permission,
-    stats::Window,
-    views::overview::{Overview, OverviewAnswer},
-};
+use model::rules::permission::Permission;
+use model::stats::Window;
+use model::views::overview::{Overview, OverviewAnswer};
 
 #[component]
 pub fn OverviewPage() -> impl IntoView {

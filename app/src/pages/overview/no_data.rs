@@ -1,13 +1,12 @@
 //! The overview of a time that has no numbers.
 
 use super::time_travel::Choice;
-use crate::{
-    calls::error::ResponseStatus,
-    components::{PageHead, page_table::ConsolePage},
-    format,
-    state::page_url::PageUrl,
-    ui::{EmptyState, Glyph, LinkButton, Tone},
-};
+use crate::calls::error::ResponseStatus;
+use crate::components::PageHead;
+use crate::components::page_table::ConsolePage;
+use crate::format;
+use crate::state::page_url::PageUrl;
+use crate::ui::{EmptyState, Glyph, LinkButton, Tone};
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 

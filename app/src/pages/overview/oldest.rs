@@ -1,9 +1,7 @@
 //! Integrations whose oldest job waits longest, with a link to their jobs.
 
-use crate::{
-    format,
-    ui::{Card, Link},
-};
+use crate::format;
+use crate::ui::{Card, Link};
 use leptos::prelude::*;
 use model::stats::{IntegrationGauge, Snapshot};
 

@@ -1,10 +1,8 @@
 //! The last hour as a line, and the same hour a day before as its ghost: one slot a minute, empty where nothing was recorded.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use model::{
-    stats::{MinuteTotals, Totals},
-    views::overview::Past,
-};
+use model::stats::{MinuteTotals, Totals};
+use model::views::overview::Past;
 
 const MINUTES: i64 = 60;
 

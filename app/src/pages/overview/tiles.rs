@@ -1,18 +1,12 @@
 //! The six numbers of the first row, each linked to what it counts, with its last hour and the same hour a day before.
 
-use super::{
-    deltas::{against_yesterday, delta},
-    sparks::{Spark, sparks},
-};
-use crate::{
-    format,
-    ui::{Delta, Tile, Tone},
-};
+use super::deltas::{against_yesterday, delta};
+use super::sparks::{Spark, sparks};
+use crate::format;
+use crate::ui::{Delta, Tile, Tone};
 use leptos::prelude::*;
-use model::{
-    stats::{MinuteTotals, Snapshot, Totals},
-    views::overview::{LeftOut, Past},
-};
+use model::stats::{MinuteTotals, Snapshot, Totals};
+use model::views::overview::{LeftOut, Past};
 
 #[component]
 pub fn Tiles(

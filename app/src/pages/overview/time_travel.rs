@@ -1,10 +1,9 @@
 //! Choice of a minute of the last day: a form and steps that work without a script, and a slider with one.
 
-use crate::{
-    format,
-    state::{base_path, clock, page_url::PageUrl},
-    ui::{Button, ButtonKind, Glyph, Icon, LinkButton},
-};
+use crate::format;
+use crate::state::page_url::PageUrl;
+use crate::state::{base_path, clock};
+use crate::ui::{Button, ButtonKind, Glyph, Icon, LinkButton};
 use chrono::{DateTime, TimeDelta, Utc};
 use leptos::prelude::*;
 use leptos_router::{NavigateOptions, hooks::use_navigate};

@@ -13,10 +13,8 @@ use crate::{
 };
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
-use model::{
-    stats::Window,
-    views::overview::{Overview, OverviewAnswer},
-};
+use model::stats::Window;
+use model::views::overview::{Overview, OverviewAnswer};
 
 #[component]
 pub fn WallPage() -> impl IntoView {

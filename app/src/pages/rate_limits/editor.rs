@@ -1,11 +1,10 @@
 //! The form for the limits of one integration, with what another limit would do.
 
-use crate::{
-    components::WhatIf,
-    pages::LimitsForm,
-    state::{page_url::PageUrl, what_if::Load},
-    ui::{Card, LinkButton},
-};
+use crate::components::WhatIf;
+use crate::pages::LimitsForm;
+use crate::state::page_url::PageUrl;
+use crate::state::what_if::Load;
+use crate::ui::{Card, LinkButton};
 use leptos::prelude::*;
 use model::{integration::Integration, views::rate_limits::LimitList};
 

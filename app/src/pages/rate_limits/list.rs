@@ -1,23 +1,17 @@
 //! One row per limit, darker where more of it was used.
 
 use super::{editor::Editor, numbers::Numbers, row::Row};
-use crate::{
-    calls::rate_limits::load_rate_limits,
-    components::{EmptyList, LiveBadge, Loaded, PageHead, page_table::ConsolePage},
-    format,
-    state::{
-        base_path,
-        page_url::{self, PageUrl},
-        refresh, revision,
-    },
-    ui::{Button, Glyph, LinkButton, ListCard, PageLinks, Segment, Segmented, Table, TextField},
-};
+use crate::calls::rate_limits::load_rate_limits;
+use crate::components::page_table::ConsolePage;
+use crate::components::{EmptyList, LiveBadge, Loaded, PageHead};
+use crate::format;
+use crate::state::page_url::{self, PageUrl};
+use crate::state::{base_path, refresh, revision};
+use crate::ui::{Button, Glyph, LinkButton, ListCard, PageLinks, Segment, Segmented, Table, TextField};
 use leptos::prelude::*;
-use model::{
-    limit_use::LimitWindow,
-    rules::permission::Permission,
-    views::rate_limits::{LimitList, PAGE_ROWS},
-};
+use model::limit_use::LimitWindow;
+use model::rules::permission::Permission;
+use model::views::rate_limits::{LimitList, PAGE_ROWS};
 use std::time::Duration;
 
 #[component]

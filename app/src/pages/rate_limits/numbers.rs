@@ -1,10 +1,8 @@
 //! The heat map as a table of numbers: used of allowed, step by step.
 
-use crate::{
-    components::{allowed, edits_in, moment},
-    format,
-    ui::{Link, Table},
-};
+use crate::components::{allowed, edits_in, moment};
+use crate::format;
+use crate::ui::{Link, Table};
 use leptos::prelude::*;
 use model::{limit_use::LimitUse, views::rate_limits::LimitList};
 

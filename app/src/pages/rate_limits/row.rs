@@ -1,11 +1,9 @@
 //! One limit in the list.
 
-use crate::{
-    components::{LimitStrip, RateLimitUseMeter},
-    format,
-    state::page_url::PageUrl,
-    ui::{Glyph, Link, LinkButton, Pill, Tone},
-};
+use crate::components::{LimitStrip, RateLimitUseMeter};
+use crate::format;
+use crate::state::page_url::PageUrl;
+use crate::ui::{Glyph, Link, LinkButton, Pill, Tone};
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use model::{limit_use::LimitUse, rate_limit::RateLimitUse, views::rate_limits::LimitRow};

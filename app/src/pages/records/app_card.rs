@@ -1,11 +1,9 @@
 //! An app: the health of each of its integrations, and its newest failures.
 
-use crate::{
-    components::{HealthBadge, HealthText},
-    format,
-    state::clock,
-    ui::{Ago, Card, Fact, Facts, Link, RichText},
-};
+use crate::components::{HealthBadge, HealthText};
+use crate::format;
+use crate::state::clock;
+use crate::ui::{Ago, Card, Fact, Facts, Link, RichText};
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use model::trail::TrailApp;

@@ -1,21 +1,16 @@
 //! A search for ids and names: every job about what was found, across integrations, on one timeline.
 
-use super::{
-    app_card::AppCard,
-    record_card::RecordCard,
-    search::{NothingAsked, Readings, SearchBox, meaning},
-    timeline::Timeline,
-};
-use crate::{
-    calls::trail::load_trail,
-    components::{LiveBadge, Loaded, PageHead, page_table::ConsolePage},
-    format,
-    state::{
-        page_url::{self, PageUrl},
-        refresh, revision,
-    },
-    ui::{Card, EmptyState, Glyph, PageLinks, Pagination, Tone},
-};
+use super::app_card::AppCard;
+use super::record_card::RecordCard;
+use super::search::{NothingAsked, Readings, SearchBox, meaning};
+use super::timeline::Timeline;
+use crate::calls::trail::load_trail;
+use crate::components::page_table::ConsolePage;
+use crate::components::{LiveBadge, Loaded, PageHead};
+use crate::format;
+use crate::state::page_url::{self, PageUrl};
+use crate::state::{refresh, revision};
+use crate::ui::{Card, EmptyState, Glyph, PageLinks, Pagination, Tone};
 use leptos::prelude::*;
 use model::{trail::Trail, views::trail::TrailPage};
 use std::{collections::BTreeMap, time::Duration};

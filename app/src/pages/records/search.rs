@@ -1,14 +1,11 @@
 //! The search box, and what its text means here.
 
-use crate::{
-    state::{base_path, page_url::PageUrl},
-    ui::{Button, ButtonKind, EmptyState, Glyph, Segment, Segmented, TextField},
-};
+use crate::state::base_path;
+use crate::state::page_url::PageUrl;
+use crate::ui::{Button, ButtonKind, EmptyState, Glyph, Segment, Segmented, TextField};
 use leptos::prelude::*;
-use model::{
-    text::shown,
-    trail::{Trail, TrailReading},
-};
+use model::text::shown;
+use model::trail::{Trail, TrailReading};
 
 /// A GET form: the search is in the address and needs no script.
 #[component]

@@ -1,12 +1,10 @@
 //! Jobs on a timeline, newest first. Entries change as their jobs do, and keep their place.
 
 use super::story::story;
-use crate::{
-    components::{IntegrationLink, JobStateBadge, JobStateStyle},
-    format,
-    pages::jobs_subject,
-    ui::{Icon, Instant, Link},
-};
+use crate::components::{IntegrationLink, JobStateBadge, JobStateStyle};
+use crate::format;
+use crate::pages::jobs_subject;
+use crate::ui::{Icon, Instant, Link};
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use model::views::names::Names;

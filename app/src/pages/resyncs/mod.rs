@@ -4,17 +4,13 @@ mod question;
 mod row;
 
 use self::{question::CancelQuestion, row::Row};
-use crate::{
-    calls::resyncs::list_resyncs,
-    components::{LiveBadge, Loaded, PageHead, page_table::ConsolePage},
-    format,
-    state::{
-        clock,
-        page_url::{self, PageUrl},
-        refresh, revision,
-    },
-    ui::{EmptyState, Glyph, LinkButton, ListCard, PageLinks, Table},
-};
+use crate::calls::resyncs::list_resyncs;
+use crate::components::page_table::ConsolePage;
+use crate::components::{LiveBadge, Loaded, PageHead};
+use crate::format;
+use crate::state::page_url::{self, PageUrl};
+use crate::state::{clock, refresh, revision};
+use crate::ui::{EmptyState, Glyph, LinkButton, ListCard, PageLinks, Table};
 use leptos::prelude::*;
 use model::{id::ResyncId, resync::ResyncState, rules::permission::Permission, views::resyncs::ResyncList};
 use std::time::Duration;

@@ -1,11 +1,9 @@
 //! A re-sync's row.
 
-use crate::{
-    calls::resyncs::SteerResync,
-    components::{IntegrationLink, ResyncBadge, ResyncProgress},
-    state::page_url::PageUrl,
-    ui::{Ago, Button, ButtonKind, HiddenFields, LinkButton, PostForm},
-};
+use crate::calls::resyncs::SteerResync;
+use crate::components::{IntegrationLink, ResyncBadge, ResyncProgress};
+use crate::state::page_url::PageUrl;
+use crate::ui::{Ago, Button, ButtonKind, HiddenFields, LinkButton, PostForm};
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use model::resync::{Resync, ResyncMode, ResyncState, ResyncStep};

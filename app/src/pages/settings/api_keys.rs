@@ -1,15 +1,14 @@
 //! API keys.
 
 use super::{key_form::NewKeyForm, part};
-use crate::{
-    calls::settings::{RevokeApiKey, forget_new_key},
-    components::Confirm,
-    format,
-    state::{clock, page_url::PageUrl},
-    ui::{
-        Ago, ButtonKind, Card, CopyButton, EmptyState, Glyph, HiddenFields, LastTime, LinkButton, ListCard,
-        PageLinks, Pill, Table, Tone,
-    },
+use crate::calls::settings::{RevokeApiKey, forget_new_key};
+use crate::components::Confirm;
+use crate::format;
+use crate::state::clock;
+use crate::state::page_url::PageUrl;
+use crate::ui::{
+    Ago, ButtonKind, Card, CopyButton, EmptyState, Glyph, HiddenFields, LastTime, LinkButton, ListCard,
+    PageLinks, Pill, Table, Tone,
 };
 use chrono::{DateTime, Utc};
 use leptos::{prelude::*, task::spawn_local};

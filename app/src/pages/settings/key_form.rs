@@ -1,11 +1,10 @@
 //! The form that creates a key.
 
-use crate::{
-    calls::settings::CreateApiKey,
-    state::{form_draft::Draft, page_url::PageUrl},
-    ui::{
-        Button, ButtonKind, Dialog, HiddenFields, LinkButton, PostForm, SelectField, SelectOption, TextField,
-    },
+use crate::calls::settings::CreateApiKey;
+use crate::state::form_draft::Draft;
+use crate::state::page_url::PageUrl;
+use crate::ui::{
+    Button, ButtonKind, Dialog, HiddenFields, LinkButton, PostForm, SelectField, SelectOption, TextField,
 };
 use leptos::prelude::*;
 use model::{actor::Role, id::AppId};

@@ -1,16 +1,12 @@
 //! What is kept, for how long, and how much space it takes.
 
-use crate::{
-    components::LiveBadge,
-    format,
-    ui::{Card, Fact, Facts, Table, data_label},
-};
+use crate::components::LiveBadge;
+use crate::format;
+use crate::ui::{Card, Fact, Facts, Table, data_label};
 use chrono::{DateTime, TimeDelta, Utc};
 use leptos::prelude::*;
-use model::{
-    retention::Retained,
-    storage::{Kept, KeptKind, Retention, RetentionRule},
-};
+use model::retention::Retained;
+use model::storage::{Kept, KeptKind, Retention, RetentionRule};
 
 /// The table, and how to change retention.
 #[component]

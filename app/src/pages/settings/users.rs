@@ -1,9 +1,7 @@
 //! Users: people who sign in.
 
-use super::{
-    part,
-    user_forms::{EditUser, NewUserForm},
-};
+use super::part;
+use super::user_forms::{EditUser, NewUserForm};
 use crate::{
     calls::settings::DeleteUser,
     components::Confirm,

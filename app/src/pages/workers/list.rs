@@ -1,15 +1,12 @@
 //! All worker processes, live.
 
 use super::{question::Question, row::Row, services::Services, verdict};
-use crate::{
-    calls::workers::load_workers,
-    components::{LiveBadge, Loaded, PageHead, page_table::ConsolePage},
-    state::{
-        page_url::{self, PageUrl},
-        refresh, revision,
-    },
-    ui::{Card, EmptyState, Glyph, Notice, Table, Tone},
-};
+use crate::calls::workers::load_workers;
+use crate::components::page_table::ConsolePage;
+use crate::components::{LiveBadge, Loaded, PageHead};
+use crate::state::page_url::{self, PageUrl};
+use crate::state::{refresh, revision};
+use crate::ui::{Card, EmptyState, Glyph, Notice, Table, Tone};
 use leptos::prelude::*;
 use model::{id::WorkerId, rules::permission::Permission, views::workers};
 use std::time::Duration;

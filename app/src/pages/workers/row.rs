@@ -1,10 +1,8 @@
 //! One process in the list.
 
 use super::verdict;
-use crate::{
-    format,
-    ui::{Ago, Glyph, LinkButton, Meter, Pill, Tone},
-};
+use crate::format;
+use crate::ui::{Ago, Glyph, LinkButton, Meter, Pill, Tone};
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use model::worker::{LeaseState, Worker};

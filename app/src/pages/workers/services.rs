@@ -1,9 +1,7 @@
 //! Maintenance services that the leader runs: what each does, and whether it works.
 
-use crate::{
-    format,
-    ui::{Ago, Card, Glyph, Pill, Table, Tone},
-};
+use crate::format;
+use crate::ui::{Ago, Card, Glyph, Pill, Table, Tone};
 use leptos::prelude::*;
 use model::views::workers::WorkersPage;
 

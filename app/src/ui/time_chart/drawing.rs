@@ -1,9 +1,7 @@
 //! Values as SVG paths: one for each series, whatever the number of buckets.
 
-use super::{
-    HEIGHT, STEP,
-    data::{ChartBucket, ChartData, ChartForm},
-};
+use super::data::{ChartBucket, ChartData, ChartForm};
+use super::{HEIGHT, STEP};
 use html_escape::encode_text;
 use std::fmt::Write as _;
 

@@ -1,12 +1,10 @@
 //! The feed: each source gives its newest rows by primary key, and the newest of those are the page.
 
 use chrono::{DateTime, Utc};
-use model::{
-    activity::{Activity, ActivityKind, ActivityParts, Span},
-    actor::Scope,
-    id::{AppId, IntegrationId},
-    page::PageRequest,
-};
+use model::activity::{Activity, ActivityKind, ActivityParts, Span};
+use model::actor::Scope;
+use model::id::{AppId, IntegrationId};
+use model::page::PageRequest;
 use sqlx::PgPool;
 use uuid::{Builder, Uuid};
 

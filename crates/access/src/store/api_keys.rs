@@ -1,12 +1,10 @@
 use crate::error::AccessError;
 use chrono::{DateTime, Utc};
-use model::{
-    actor::Role,
-    api_key::{ApiKey, NewApiKey},
-    id::{ApiKeyId, AppId},
-    page::PageRequest,
-    problem::Faults,
-};
+use model::actor::Role;
+use model::api_key::{ApiKey, NewApiKey};
+use model::id::{ApiKeyId, AppId};
+use model::page::PageRequest;
+use model::problem::Faults;
 use sqlx::{PgConnection, PgPool};
 use uuid::Uuid;
 

@@ -1,12 +1,10 @@
 //! Rows of `audit_log`, which are never changed.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use model::{
-    audit::{AuditEntry, AuditFilter},
-    id::{AppId, AuditEntryId, first_id},
-    page::{Page, PageRequest},
-    rules::undo,
-};
+use model::audit::{AuditEntry, AuditFilter};
+use model::id::{AppId, AuditEntryId, first_id};
+use model::page::{Page, PageRequest};
+use model::rules::undo;
 use serde_json::Value;
 use sqlx::{PgConnection, PgPool, Postgres, QueryBuilder};
 use uuid::Uuid;

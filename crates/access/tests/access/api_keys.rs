@@ -1,12 +1,10 @@
 use crate::access;
 use access::{Access, AccessError, api_keys, audit};
-use model::{
-    actor::{Actor, ActorKind, Role},
-    api_key::NewApiKey,
-    audit::AuditFilter,
-    id::AppId,
-    page::PageRequest,
-};
+use model::actor::{Actor, ActorKind, Role};
+use model::api_key::NewApiKey;
+use model::audit::AuditFilter;
+use model::id::AppId;
+use model::page::PageRequest;
 use sqlx::PgPool;
 
 fn a_key(role: Role) -> NewApiKey {

@@ -2,15 +2,11 @@
 
 use crate::touched::{Plans, session};
 use access::audit;
-use model::{
-    audit::{AuditEntry, AuditFilter},
-    id::AppId,
-    page::PageRequest,
-};
-use sqlx::{
-    PgPool,
-    postgres::{PgConnectOptions, PgPoolOptions},
-};
+use model::audit::{AuditEntry, AuditFilter};
+use model::id::AppId;
+use model::page::PageRequest;
+use sqlx::PgPool;
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use std::collections::BTreeSet;
 
 /// Lines of one app by one key: half of jobs, half of rate limits; only one of the oldest has another actor and action.

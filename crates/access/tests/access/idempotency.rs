@@ -1,7 +1,5 @@
-use access::{
-    KeyedCall,
-    idempotency::{CallState, answer, begin},
-};
+use access::KeyedCall;
+use access::idempotency::{CallState, answer, begin};
 use sqlx::{PgConnection, PgPool, Postgres, Transaction};
 use std::time::Duration;
 

@@ -12,10 +12,8 @@ mod touched;
 mod users;
 
 use access::{Access, AdminKey, Client};
-use model::{
-    actor::{Actor, Role},
-    user::{NewUser, User},
-};
+use model::actor::{Actor, Role};
+use model::user::{NewUser, User};
 use sqlx::PgPool;
 
 const PASSWORD: &str = "correct horse battery";

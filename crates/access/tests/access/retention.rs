@@ -2,18 +2,12 @@
 
 use crate::touched::session;
 use chrono::{TimeDelta, Utc};
-use model::{
-    id::{WorkerId, first_id},
-    retention::{Retained, Retentions},
-};
-use queue::{
-    QueueError,
-    store::leader::{self, Term},
-};
-use sqlx::{
-    PgPool,
-    postgres::{PgConnectOptions, PgPoolOptions},
-};
+use model::id::{WorkerId, first_id};
+use model::retention::{Retained, Retentions};
+use queue::QueueError;
+use queue::store::leader::{self, Term};
+use sqlx::PgPool;
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use std::time::Duration;
 use uuid::Uuid;
 

@@ -1,11 +1,9 @@
 use crate::{PASSWORD, a_user, access, actions, actor_of, home};
 use access::{Access, AccessError, users};
-use model::{
-    actor::Role,
-    etag::IfMatch,
-    page::PageRequest,
-    user::{NewUser, UserChanges},
-};
+use model::actor::Role;
+use model::etag::IfMatch;
+use model::page::PageRequest;
+use model::user::{NewUser, UserChanges};
 use sqlx::PgPool;
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]

@@ -1,10 +1,8 @@
 //! `POST /events` with arrays of a thousand events, to one, five and forty integrations.
 
 use super::world::{Producers, Spent, Stage};
-use crate::{
-    Options,
-    report::{Report, Target},
-};
+use crate::Options;
+use crate::report::{Report, Target};
 use anyhow::Result;
 use std::time::Duration;
 

@@ -1,22 +1,14 @@
 //! One process delivers 20,000 records, each by a signed request.
 
-use super::{
-    receiver::Receiver,
-    world::{Spent, Stage, drained, event, events},
-};
-use crate::{
-    Options, cpu,
-    program::Program,
-    report::{Report, Target},
-};
+use super::receiver::Receiver;
+use super::world::{Spent, Stage, drained, event, events};
+use crate::program::Program;
+use crate::report::{Report, Target};
+use crate::{Options, cpu};
 use anyhow::Result;
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::{Duration, Instant},
-};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 /// The concurrency limit of one integration.
 const MAX_CONCURRENCY: usize = 50;

@@ -1,12 +1,10 @@
 //! What an idle `headgate serve` without viewers costs: start, processor, memory.
 
 use super::world::Spent;
-use crate::{
-    Options, cpu,
-    program::Program,
-    report::{Report, Target},
-    world::{connect, fresh},
-};
+use crate::program::Program;
+use crate::report::{Report, Target};
+use crate::world::{connect, fresh};
+use crate::{Options, cpu};
 use anyhow::Result;
 use std::time::Duration;
 

@@ -1,19 +1,13 @@
 //! The time from sending `POST /events` until the external system has the request.
 
-use super::{
-    receiver,
-    world::{Stage, event},
-};
-use crate::{
-    Options,
-    report::{Report, Target, percentile},
-};
+use super::receiver;
+use super::world::{Stage, event};
+use crate::Options;
+use crate::report::{Report, Target, percentile};
 use anyhow::{Context, Result};
 use serde_json::Value;
-use std::{
-    collections::HashMap,
-    time::{Duration, Instant},
-};
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 
 pub(crate) async fn run(options: &Options, server: &str, report: &mut Report) -> Result<()> {

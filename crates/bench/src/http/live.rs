@@ -1,14 +1,10 @@
 //! How soon viewers see a change, and what that costs deliveries.
 
-use super::{
-    receiver::Receiver,
-    world::{Spent, Stage, drained, event, events},
-};
-use crate::{
-    Options,
-    program::{EventStream, Program},
-    report::{Report, Target, median, percentile},
-};
+use super::receiver::Receiver;
+use super::world::{Spent, Stage, drained, event, events};
+use crate::Options;
+use crate::program::{EventStream, Program};
+use crate::report::{Report, Target, median, percentile};
 use anyhow::{Context, Result};
 use serde_json::json;
 use std::time::{Duration, Instant};

@@ -1,11 +1,9 @@
 //! What programs read over the API, with a million records of which a tenth is out of sync.
 
 use super::world::Stage;
-use crate::{
-    Options,
-    report::{Report, Target, median},
-    world::execute,
-};
+use crate::Options;
+use crate::report::{Report, Target, median};
+use crate::world::execute;
 use anyhow::Result;
 use std::time::Instant;
 

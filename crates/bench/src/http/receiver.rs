@@ -2,11 +2,9 @@
 
 use anyhow::Result;
 use axum::{Router, body::Bytes, http::StatusCode};
-use std::{
-    net::Ipv4Addr,
-    process::{Child, Command, Stdio},
-    time::Instant,
-};
+use std::net::Ipv4Addr;
+use std::process::{Child, Command, Stdio};
+use std::time::Instant;
 use tokio::{net::TcpListener, sync::mpsc};
 
 /// A receiver in a process of its own, which is killed when this is dropped.

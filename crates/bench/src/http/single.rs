@@ -1,13 +1,9 @@
 //! One event a request, as most systems send them, until all are recorded as delivered.
 
-use super::{
-    receiver::Receiver,
-    world::{Producers, Spent, Stage, drained},
-};
-use crate::{
-    Options,
-    report::{Report, Target},
-};
+use super::receiver::Receiver;
+use super::world::{Producers, Spent, Stage, drained};
+use crate::Options;
+use crate::report::{Report, Target};
 use anyhow::Result;
 use std::time::Duration;
 

@@ -1,23 +1,17 @@
 //! An app with integrations, created through the API, and the measurements.
 
-use crate::{
-    cpu::used_by_tree,
-    drain::postmaster,
-    program::{Operator, Program},
-    report::Report,
-    world::{connect, execute, fresh, number},
-};
+use crate::cpu::used_by_tree;
+use crate::drain::postmaster;
+use crate::program::{Operator, Program};
+use crate::report::Report;
+use crate::world::{connect, execute, fresh, number};
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 use sqlx::PgPool;
-use std::{
-    fmt::Write as _,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::{Duration, Instant},
-};
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 /// A program on a database of its own, and an app in it.
 pub(super) struct Stage {

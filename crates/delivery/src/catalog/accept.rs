@@ -1,24 +1,19 @@
 //! `accept_events`: validate, group with concurrent requests, write, commit.
 
 use futures::{StreamExt as _, future::BoxFuture, stream};
-use model::{
-    actor::Scope,
-    event::{Accepted, Event},
-    problem::Faults,
-};
-use queue::{
-    QueueError,
-    store::{connections, jobs::BEGIN},
-};
+use model::actor::Scope;
+use model::event::{Accepted, Event};
+use model::problem::Faults;
+use queue::QueueError;
+use queue::store::connections;
+use queue::store::jobs::BEGIN;
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
-use super::{
-    group_commit::{MAX_SMALL, Outcome},
-    numbers::normalise,
-    request::{Form, Request},
-    transaction::{Failed, Raced, accept_requests},
-};
+use super::group_commit::{MAX_SMALL, Outcome};
+use super::numbers::normalise;
+use super::request::{Form, Request};
+use super::transaction::{Failed, Raced, accept_requests};
 use crate::{Delivery, DeliveryError};
 
 /// Most events in one request.

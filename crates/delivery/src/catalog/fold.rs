@@ -1,11 +1,9 @@
 //! Applies events to a record. Pure: several events of one request behave as if they had come one by one.
 
 use chrono::{DateTime, Utc};
-use model::{
-    attributes::Attributes,
-    event::{Event, EventType},
-    json::{equal, equal_objects},
-};
+use model::attributes::Attributes;
+use model::event::{Event, EventType};
+use model::json::{equal, equal_objects};
 
 use super::times::Times;
 

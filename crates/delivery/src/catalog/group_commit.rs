@@ -7,10 +7,8 @@ use queue::QueueError;
 use tokio::sync::{Semaphore, SemaphorePermit, oneshot};
 
 use super::request::Request;
-use crate::{
-    DeliveryError,
-    batcher::{Batcher, Limits},
-};
+use crate::DeliveryError;
+use crate::batcher::{Batcher, Limits};
 
 /// Larger requests have a transaction of their own.
 pub(super) const MAX_SMALL: usize = 20;

@@ -1,37 +1,27 @@
 //! What one transaction does for the requests it accepts: lock, fold, write, enqueue.
 
-use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
-    sync::Arc,
-};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
-use model::{
-    attributes::Attributes,
-    event::{Accepted, Event},
-    id::AppId,
-    job::EnqueueOutcome,
-    json::{MAX_RECORD_BYTES, count_bytes},
-    problem::Faults,
-};
+use model::attributes::Attributes;
+use model::event::{Accepted, Event};
+use model::id::AppId;
+use model::job::EnqueueOutcome;
+use model::json::{MAX_RECORD_BYTES, count_bytes};
+use model::problem::Faults;
 use queue::{QueueError, store::jobs::JobSpec};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::{
-    fold::{Effect, State},
-    key::{RecordKey, deduplication_id},
-    repeated::repeated,
-    request::{Given, Request},
-    times::Times,
-};
-use crate::{
-    DeliveryConfig, DeliveryError,
-    store::{
-        catalog::{self as rows, Interested, KeyColumns, LockedApps, LockedRecord, Written},
-        sent,
-    },
-};
+use super::fold::{Effect, State};
+use super::key::{RecordKey, deduplication_id};
+use super::repeated::repeated;
+use super::request::{Given, Request};
+use super::times::Times;
+use crate::store::catalog::{Interested, KeyColumns, LockedApps, LockedRecord, Written};
+use crate::store::{catalog as rows, sent};
+use crate::{DeliveryConfig, DeliveryError};
 
 /// Bytes of attributes read at a time: a request of small events must not bring a thousand large records into memory.
 const PORTION_BYTES: usize = 16_000_000;

@@ -4,12 +4,10 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use model::{
-    attributes::Attributes,
-    id::{AppId, IntegrationId, JobId},
-    integration::{IntegrationState, IntegrationType},
-    rules::verdict::Verdict,
-};
+use model::attributes::Attributes;
+use model::id::{AppId, IntegrationId, JobId};
+use model::integration::{IntegrationState, IntegrationType};
+use model::rules::verdict::Verdict;
 use queue::worker::{
     AT_ONCE, AttemptHandler, CompletedJob, Completion, EndedJob, LeasedJob, Outcome, Slot, Unhandled,
 };
@@ -18,25 +16,20 @@ use serde_json::Value;
 use sqlx::PgConnection;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::{
-    Draft, RequestSigner,
-    bundle::{self, Address, Item, Member},
-    gone,
-    material_reader::READ_TIMEOUT,
-    outcome::{Judged, judge_result, planned_attributes},
-    receipt::{self, Receipt},
-    rest,
-    send_plan::{self, SendPlan},
-    stop::{Stop, unusable},
-    uncertain::{self, MayHaveArrived},
-    webhook::{self, RecordContent, Subject},
-};
-use crate::{
-    Delivery,
-    http::{exchange::millis, target_guard},
-    integrations::{open_credentials, open_signing_secrets},
-    store::material::{self, Material},
-};
+use super::bundle::{self, Address, Item, Member};
+use super::material_reader::READ_TIMEOUT;
+use super::outcome::{Judged, judge_result, planned_attributes};
+use super::receipt::{self, Receipt};
+use super::send_plan::{self, SendPlan};
+use super::stop::{Stop, unusable};
+use super::uncertain::{self, MayHaveArrived};
+use super::webhook::{self, RecordContent, Subject};
+use super::{Draft, RequestSigner, gone, rest};
+use crate::Delivery;
+use crate::http::exchange::millis;
+use crate::http::target_guard;
+use crate::integrations::{open_credentials, open_signing_secrets};
+use crate::store::material::{self, Material};
 
 /// Older material is read again before it is sent: the record or the integration may change while a job waits for its slot.
 const MAX_MATERIAL_AGE: Duration = Duration::from_millis(100);

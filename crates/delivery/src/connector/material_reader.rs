@@ -6,10 +6,8 @@ use queue::QueueError;
 use sqlx::PgPool;
 use tokio::time::timeout;
 
-use crate::{
-    batcher::{Batcher, Limits},
-    store::material::{self, KnownSettings, Material, MaterialQuery},
-};
+use crate::batcher::{Batcher, Limits};
+use crate::store::material::{self, KnownSettings, Material, MaterialQuery};
 
 pub(super) const READ_TIMEOUT: Duration = Duration::from_secs(5);
 /// One statement reads for at most 100 attempts: each may bring two records of a megabyte.

@@ -1,19 +1,15 @@
 //! What an answer, or the lack of one, means for the job.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use model::{
-    exchange::Exchange,
-    rules::verdict::{self, Verdict, judge},
-    text::{EXCERPT_CHARS, sanitise},
-};
+use model::exchange::Exchange;
+use model::rules::verdict::{self, Verdict, judge};
+use model::text::{EXCERPT_CHARS, sanitise};
 use queue::worker::{Failure, Response};
 
 use super::{send_plan::SendPlan, stop::Stop};
-use crate::http::{
-    client::Sent,
-    exchange::{self, Outgoing},
-    failure::SendFailure,
-};
+use crate::http::client::Sent;
+use crate::http::exchange::{self, Outgoing};
+use crate::http::failure::SendFailure;
 
 /// Characters of an answer's body that stand in the error message.
 const MESSAGE_EXCERPT_CHARS: usize = 200;

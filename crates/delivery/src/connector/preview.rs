@@ -1,15 +1,11 @@
 //! The request that the next attempt of a job would make, to be read and repeated by hand. Nothing is sent, no slot is taken.
 
-use model::{
-    id::JobId,
-    job::Job,
-    request::{RequestPreview, SECRET},
-};
+use model::id::JobId;
+use model::job::Job;
+use model::request::{RequestPreview, SECRET};
 
-use super::{
-    bundle,
-    handler::{JobInput, prepare},
-};
+use super::bundle;
+use super::handler::{JobInput, prepare};
 use crate::{Delivery, DeliveryError, integrations::open_credentials, store, store::material};
 
 impl Delivery {

@@ -6,16 +6,12 @@ use model::trace::TraceContext;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 
 use super::Draft;
-use crate::{
-    Secret,
-    http::{
-        client::Request,
-        mask::Mask,
-        signature::{self, SigningSecret},
-        trace::traceparent,
-    },
-    integrations::Credentials,
-};
+use crate::Secret;
+use crate::http::client::Request;
+use crate::http::mask::Mask;
+use crate::http::signature::{self, SigningSecret};
+use crate::http::trace::traceparent;
+use crate::integrations::Credentials;
 
 pub(crate) struct RequestSigner<'a> {
     /// The job's id: the same at each attempt.

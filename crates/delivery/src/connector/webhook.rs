@@ -1,12 +1,10 @@
 //! `webhook`: one signed POST per job.
 
 use chrono::{DateTime, Utc};
-use model::{
-    attributes::Attributes,
-    event::EventType,
-    id::{AppId, IntegrationId, JobId},
-    rules::diff::Changes,
-};
+use model::attributes::Attributes;
+use model::event::EventType;
+use model::id::{AppId, IntegrationId, JobId};
+use model::rules::diff::Changes;
 use serde::Serialize;
 use serde_json::Value;
 

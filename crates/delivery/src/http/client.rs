@@ -10,26 +10,20 @@
 
 use std::{sync::Arc, time::Duration};
 
-use model::{
-    exchange::{BodySize, Timing},
-    text::{EXCERPT_CHARS, sanitise, sanitise_bytes},
-};
-use reqwest::{
-    Method,
-    dns::{Addrs, Name, Resolve, Resolving},
-    header::{HeaderMap, RETRY_AFTER},
-    redirect::Policy,
-};
+use model::exchange::{BodySize, Timing};
+use model::text::{EXCERPT_CHARS, sanitise, sanitise_bytes};
+use reqwest::Method;
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use reqwest::header::{HeaderMap, RETRY_AFTER};
+use reqwest::redirect::Policy;
 use tokio::time::{Instant, timeout_at};
 
-use super::{
-    answer::Answer,
-    dial::{Dial, Dialling},
-    exchange::{Outgoing, millis},
-    failure::SendFailure,
-    mask::Mask,
-    target_guard::{self, TargetGuard, Transport},
-};
+use super::answer::Answer;
+use super::dial::{Dial, Dialling};
+use super::exchange::{Outgoing, millis};
+use super::failure::SendFailure;
+use super::mask::Mask;
+use super::target_guard::{self, TargetGuard, Transport};
 
 /// After so much of an answer's body the connection is dropped.
 const MAX_BODY_BYTES: usize = 64 * 1024;

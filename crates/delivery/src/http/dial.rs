@@ -1,12 +1,10 @@
 //! How long a request waited for a connection. The client does not report it; a layer around its connector does, to the task that sends.
 
-use std::{
-    future::Future,
-    pin::Pin,
-    sync::{Arc, OnceLock},
-    task::{Context, Poll},
-    time::Duration,
-};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll};
+use std::time::Duration;
 
 use tokio::time::Instant;
 use tower::{Layer, Service};

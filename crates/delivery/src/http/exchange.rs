@@ -2,14 +2,12 @@
 
 use std::time::Duration;
 
-use model::{
-    exchange::{
-        AnswerHead, BodySize, Exchange, HEADER_CHARS, Header, MAX_HEADERS, SENT_CHARS, SentRequest, Timing,
-        URL_CHARS,
-    },
-    rules::masking::MASK,
-    text::{sanitise, sanitise_bytes},
+use model::exchange::{
+    AnswerHead, BodySize, Exchange, HEADER_CHARS, Header, MAX_HEADERS, SENT_CHARS, SentRequest, Timing,
+    URL_CHARS,
 };
+use model::rules::masking::MASK;
+use model::text::{sanitise, sanitise_bytes};
 use reqwest::{Method, header::HeaderMap};
 use url::Url;
 

@@ -1,19 +1,15 @@
 //! Pausing and resuming integrations, and manual control of the circuit breaker.
 
-use model::{
-    actor::Scope,
-    breaker::{BreakerFlip, BreakerOrder},
-    id::IntegrationId,
-    integration::{Integration, IntegrationState},
-    page::{Page, PageRequest},
-    text::sanitise,
-};
+use model::actor::Scope;
+use model::breaker::{BreakerFlip, BreakerOrder};
+use model::id::IntegrationId;
+use model::integration::{Integration, IntegrationState};
+use model::page::{Page, PageRequest};
+use model::text::sanitise;
 use sqlx::PgConnection;
 
-use crate::{
-    Delivery, DeliveryError,
-    store::{self, integrations::RowLock},
-};
+use crate::store::integrations::RowLock;
+use crate::{Delivery, DeliveryError, store};
 
 const REASON_CHARS: usize = 500;
 

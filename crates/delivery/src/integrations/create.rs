@@ -1,28 +1,25 @@
 //! Creating and reading integrations.
 
 use chrono::{DateTime, Utc};
-use model::{
-    actor::Scope,
-    breaker::Breaker,
-    id::{AppId, IntegrationId},
-    integration::{
-        DEFAULT_BUNDLE_WINDOW_SECONDS, DEFAULT_MAX_CONCURRENCY, Integration, IntegrationState,
-        IntegrationType, IntegrationWithSecret,
-    },
-    integration_query::IntegrationFilter,
-    integration_settings::NewIntegration,
-    page::{Page, PageRequest},
-    problem::Faults,
+use model::actor::Scope;
+use model::breaker::Breaker;
+use model::id::{AppId, IntegrationId};
+use model::integration::{
+    DEFAULT_BUNDLE_WINDOW_SECONDS, DEFAULT_MAX_CONCURRENCY, Integration, IntegrationState, IntegrationType,
+    IntegrationWithSecret,
 };
+use model::integration_query::IntegrationFilter;
+use model::integration_settings::NewIntegration;
+use model::page::{Page, PageRequest};
+use model::problem::Faults;
 use queue::store::built_in;
 use sqlx::PgConnection;
 
 use super::{lane, secrets};
-use crate::{
-    Delivery, DeliveryError,
-    http::{signature::SigningSecret, target_guard},
-    store::{self, integrations::Sealed},
-};
+use crate::http::signature::SigningSecret;
+use crate::http::target_guard;
+use crate::store::integrations::Sealed;
+use crate::{Delivery, DeliveryError, store};
 
 impl Delivery {
     /// Creates an integration; its signing secret is returned this once. It gets no records until they change or a re-sync is started. Call

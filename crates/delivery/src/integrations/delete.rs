@@ -1,25 +1,18 @@
 //! Deleting an integration: its row goes at once, so that nothing is accepted or sent for it any more. Its jobs, dead letters and sent state
 //! are deleted afterwards (`store/deletions.rs`), so that the request does not wait, however many there are.
 
-use model::{
-    actor::Scope,
-    deletion::DeleteOptions,
-    id::{AppId, IntegrationId, OperationId},
-    integration::Integration,
-};
+use model::actor::Scope;
+use model::deletion::DeleteOptions;
+use model::id::{AppId, IntegrationId, OperationId};
+use model::integration::Integration;
 use queue::QueueError;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use crate::{
-    Delivery, DeliveryError,
-    store::{
-        self,
-        deletions::{self, NewDeletion},
-        integrations::RowLock,
-        rate_limits,
-    },
-};
+use crate::store::deletions::{self, NewDeletion};
+use crate::store::integrations::RowLock;
+use crate::store::{self, rate_limits};
+use crate::{Delivery, DeliveryError};
 
 impl Delivery {
     /// Deletes an integration. Its jobs, dead letters and sent state are deleted after the commit, by the deletion with the returned id

@@ -1,17 +1,13 @@
 //! Keeping the queue's lane and limits in step with the integration.
 
-use model::{
-    integration::{Integration, IntegrationState, IntegrationType},
-    rate_limit::RateLimits,
-};
+use model::integration::{Integration, IntegrationState, IntegrationType};
+use model::rate_limit::RateLimits;
 use queue::store::lanes::{self, Lane};
 use sqlx::PgConnection;
 
-use crate::{
-    DeliveryError,
-    connector::MAX_ITEMS,
-    store::rate_limits::{self, Owner},
-};
+use crate::DeliveryError;
+use crate::connector::MAX_ITEMS;
+use crate::store::rate_limits::{self, Owner};
 
 /// A new integration with the `rate_limit_key` of others shares their limit. Another limit is a fault: creating an integration must not
 /// change what the others may send.

@@ -6,15 +6,10 @@ use chrono::{DateTime, Utc};
 use model::{actor::Scope, id::IntegrationId, integration::IntegrationWithSecret};
 use sqlx::PgConnection;
 
-use crate::{
-    Delivery, DeliveryError, MasterKey, Secret,
-    http::signature::SigningSecret,
-    secrets::{Place, SealError},
-    store::{
-        self,
-        integrations::{RowLock, SealedSecrets},
-    },
-};
+use crate::http::signature::SigningSecret;
+use crate::secrets::{Place, SealError};
+use crate::store::integrations::{RowLock, SealedSecrets};
+use crate::{Delivery, DeliveryError, MasterKey, Secret, store};
 
 /// Headers that authenticate requests.
 pub(crate) type Credentials = BTreeMap<String, String>;

@@ -2,23 +2,18 @@
 
 use std::time::Duration;
 
-use model::{
-    actor::Scope,
-    duration,
-    id::{IntegrationId, JobId},
-    integration::IntegrationType,
-    integration_control::TestAnswer,
-};
+use model::actor::Scope;
+use model::duration;
+use model::id::{IntegrationId, JobId};
+use model::integration::IntegrationType;
+use model::integration_control::TestAnswer;
 use reqwest::Method;
 use serde_json::json;
 use uuid::Uuid;
 
 use super::{open_credentials, open_signing_secrets};
-use crate::{
-    Delivery, DeliveryError,
-    connector::{Draft, RequestSigner},
-    store,
-};
+use crate::connector::{Draft, RequestSigner};
+use crate::{Delivery, DeliveryError, store};
 
 impl Delivery {
     /// Sends `{"type": "headgate.test", …}`, signed as every request is, with the integration's headers and credentials. It makes no job, takes

@@ -1,22 +1,18 @@
-use model::{
-    actor::Scope,
-    id::IntegrationId,
-    integration::{
-        DEFAULT_BUNDLE_WINDOW_SECONDS, DEFAULT_MAX_CONCURRENCY, Integration, IntegrationState,
-        IntegrationType,
-    },
-    integration_settings::{IntegrationChanges, NO_DEBOUNCE},
-    patch::Change,
-    problem::Faults,
+use model::actor::Scope;
+use model::id::IntegrationId;
+use model::integration::{
+    DEFAULT_BUNDLE_WINDOW_SECONDS, DEFAULT_MAX_CONCURRENCY, Integration, IntegrationState, IntegrationType,
 };
+use model::integration_settings::{IntegrationChanges, NO_DEBOUNCE};
+use model::patch::Change;
+use model::problem::Faults;
 use queue::QueueError;
 use sqlx::PgConnection;
 
 use super::{lane, secrets};
-use crate::{
-    Delivery, DeliveryError,
-    store::{self, integrations::RowLock, rate_limits},
-};
+use crate::store::integrations::RowLock;
+use crate::store::{self, rate_limits};
+use crate::{Delivery, DeliveryError};
 
 impl Delivery {
     /// Changes the fields that are given. Call [`Self::judge_endpoint`] before the transaction begins; after the commit [`Self::wake`] for a

@@ -5,11 +5,10 @@ use queue::store::jobs::{JobSpec, enqueue};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use crate::{
-    Delivery, DeliveryError,
-    catalog::key::deduplication_id,
-    store::resyncs::{self as rows, Candidate, Enumeration},
-};
+use crate::catalog::key::deduplication_id;
+use crate::store::resyncs as rows;
+use crate::store::resyncs::{Candidate, Enumeration};
+use crate::{Delivery, DeliveryError};
 
 /// Keys in one portion.
 const CHUNK: i64 = 1_000;

@@ -1,15 +1,11 @@
 //! Pausing, resuming and cancelling a re-sync.
 
-use model::{
-    actor::Scope,
-    event::EventType,
-    id::{BatchId, JobId, ResyncId},
-    resync::{Resync, ResyncState},
-};
-use queue::{
-    QueueError,
-    store::jobs::{JobSpec, cancel_batch_jobs, enqueue, park_batch, resume_batch},
-};
+use model::actor::Scope;
+use model::event::EventType;
+use model::id::{BatchId, JobId, ResyncId};
+use model::resync::{Resync, ResyncState};
+use queue::QueueError;
+use queue::store::jobs::{JobSpec, cancel_batch_jobs, enqueue, park_batch, resume_batch};
 use sqlx::{Connection as _, PgConnection, Postgres, Transaction};
 use uuid::Uuid;
 

@@ -16,12 +16,10 @@ mod start;
 
 pub(crate) use service::Resyncs;
 
-use model::{
-    actor::Scope,
-    id::{IntegrationId, ResyncId},
-    page::{Page, PageRequest},
-    resync::Resync,
-};
+use model::actor::Scope;
+use model::id::{IntegrationId, ResyncId};
+use model::page::{Page, PageRequest};
+use model::resync::Resync;
 
 use crate::{Delivery, DeliveryError, store};
 

@@ -7,24 +7,17 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures::FutureExt as _;
 use model::resync::ResyncState;
-use queue::{
-    QueueError,
-    maintenance::{BatchJobs, MaintenanceHealth, Service},
-    store::{
-        jobs::{BEGIN, batches_to_resume},
-        leader::{self, Term},
-    },
-};
+use queue::QueueError;
+use queue::maintenance::{BatchJobs, MaintenanceHealth, Service};
+use queue::store::jobs::{BEGIN, batches_to_resume};
+use queue::store::leader::{self, Term};
 use sqlx::PgPool;
 
-use super::{
-    chunk,
-    control::{self, CANCELLED, CHUNK},
-};
-use crate::{
-    Delivery, DeliveryError,
-    store::resyncs::{self as rows, Unfinished},
-};
+use super::chunk;
+use super::control::{self, CANCELLED, CHUNK};
+use crate::store::resyncs as rows;
+use crate::store::resyncs::Unfinished;
+use crate::{Delivery, DeliveryError};
 
 /// As health and metrics know it.
 const NAME: &str = "resyncs";

@@ -1,22 +1,16 @@
 //! Starting a re-sync.
 
-use model::{
-    actor::Scope,
-    id::{BatchId, IntegrationId, ResyncId},
-    integration::{Integration, IntegrationState, IntegrationType},
-    resync::{NewResync, ResyncStarted},
-};
+use model::actor::Scope;
+use model::id::{BatchId, IntegrationId, ResyncId};
+use model::integration::{Integration, IntegrationState, IntegrationType};
+use model::resync::{NewResync, ResyncStarted};
 use sqlx::PgConnection;
 
 use super::chunk;
-use crate::{
-    Delivery, DeliveryError,
-    store::{
-        self,
-        integrations::RowLock,
-        resyncs::{self as rows, NewRow},
-    },
-};
+use crate::store::integrations::RowLock;
+use crate::store::resyncs as rows;
+use crate::store::resyncs::NewRow;
+use crate::{Delivery, DeliveryError, store};
 
 impl Delivery {
     /// Starts a re-sync and makes the jobs of its first thousand records; call [`Self::wake`] after the commit.

@@ -4,10 +4,8 @@
 //! distinguishes a value sealed with another key from a damaged one, and a rotation can find what it still has to re-encrypt.
 
 use base64::{Engine, alphabet, engine};
-use chacha20poly1305::{
-    KeyInit, XChaCha20Poly1305, XNonce,
-    aead::{Aead, Payload},
-};
+use chacha20poly1305::aead::{Aead, Payload};
+use chacha20poly1305::{KeyInit, XChaCha20Poly1305, XNonce};
 use rand::RngCore;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;

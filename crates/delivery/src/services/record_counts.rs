@@ -4,10 +4,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use model::id::{AppId, IntegrationId};
-use queue::{
-    QueueError,
-    maintenance::{Counters, Service, fold_counts},
-};
+use queue::QueueError;
+use queue::maintenance::{Counters, Service, fold_counts};
 use sqlx::PgConnection;
 use uuid::Uuid;
 

@@ -1,12 +1,10 @@
 //! Apps: the tenants.
 
 use chrono::{DateTime, Utc};
-use model::{
-    actor::Scope,
-    app::App,
-    id::{AppId, IntegrationId},
-    page::{Page, PageRequest},
-};
+use model::actor::Scope;
+use model::app::App;
+use model::id::{AppId, IntegrationId};
+use model::page::{Page, PageRequest};
 use sqlx::{PgConnection, PgPool};
 
 use crate::DeliveryError;

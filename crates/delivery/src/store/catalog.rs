@@ -6,17 +6,14 @@
 use std::{collections::HashSet, time::Duration};
 
 use chrono::{DateTime, Utc};
-use model::{
-    attributes::Attributes,
-    event::EventType,
-    id::{AppId, IntegrationId},
-};
+use model::attributes::Attributes;
+use model::event::EventType;
+use model::id::{AppId, IntegrationId};
 use sqlx::{PgConnection, types::Json};
 
-use crate::{
-    DeliveryError,
-    catalog::{Times, key::RecordKey},
-};
+use crate::DeliveryError;
+use crate::catalog::Times;
+use crate::catalog::key::RecordKey;
 
 /// A record locked until the end of the transaction.
 pub(crate) struct LockedRecord {

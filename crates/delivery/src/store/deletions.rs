@@ -5,10 +5,9 @@
 //! nothing is found any more. What the engine has of it is deleted by [`queue::store::forget`]. A process that continues after a crash needs to know only whose rows they are.
 
 use model::id::{AppId, IntegrationId, OperationId};
-use queue::{
-    QueueError,
-    store::{forget, leader::Term},
-};
+use queue::QueueError;
+use queue::store::forget;
+use queue::store::leader::Term;
 use sqlx::{PgConnection, PgPool};
 use uuid::Uuid;
 

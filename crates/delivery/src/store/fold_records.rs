@@ -1,10 +1,9 @@
 //! Folding the deltas of record counts, as [`queue::store::counts::fold`] folds those of jobs.
 
 use model::id::WorkerId;
-use queue::{
-    QueueError,
-    store::{counts::fold::CHUNK, leader::Term},
-};
+use queue::QueueError;
+use queue::store::counts::fold::CHUNK;
+use queue::store::leader::Term;
 use sqlx::PgPool;
 
 /// Folds `record_count_deltas` into `record_counts`; returns how many deltas.

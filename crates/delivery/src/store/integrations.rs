@@ -4,15 +4,13 @@
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
-use model::{
-    actor::Scope,
-    breaker::Breaker,
-    id::{AppId, IntegrationId},
-    integration::{Debounce, Integration, IntegrationState},
-    integration_query::IntegrationFilter,
-    page::{Page, PageRequest},
-    rate_limit::{RateLimit, RateLimits},
-};
+use model::actor::Scope;
+use model::breaker::Breaker;
+use model::id::{AppId, IntegrationId};
+use model::integration::{Debounce, Integration, IntegrationState};
+use model::integration_query::IntegrationFilter;
+use model::page::{Page, PageRequest};
+use model::rate_limit::{RateLimit, RateLimits};
 use serde_json::{Map, Value};
 use sqlx::{PgConnection, PgExecutor, PgPool, types::Json};
 

@@ -3,11 +3,9 @@
 use std::collections::HashSet;
 
 use chrono::{DateTime, Utc};
-use model::{
-    actor::Scope,
-    id::{AppId, BatchId, IntegrationId, JobId},
-    integration::{IntegrationState, IntegrationType},
-};
+use model::actor::Scope;
+use model::id::{AppId, BatchId, IntegrationId, JobId};
+use model::integration::{IntegrationState, IntegrationType};
 use sqlx::{PgConnection, PgPool};
 use uuid::Uuid;
 

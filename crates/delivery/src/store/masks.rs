@@ -2,12 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use model::{
-    actor::Scope,
-    filter::JobFilter,
-    id::{AppId, IntegrationId},
-    rules::masking::METADATA_KEY,
-};
+use model::actor::Scope;
+use model::filter::JobFilter;
+use model::id::{AppId, IntegrationId};
+use model::rules::masking::METADATA_KEY;
 use sqlx::PgPool;
 use uuid::Uuid;
 

@@ -2,17 +2,13 @@
 //! integration's settings are read only when they changed since they were last read.
 
 use queue::mutex::lock;
-use std::{
-    collections::{BTreeMap, HashMap},
-    sync::{Arc, Mutex},
-};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex};
 
 use chrono::{DateTime, Utc};
-use model::{
-    attributes::Attributes,
-    id::{IntegrationId, JobId},
-    integration::{IntegrationState, IntegrationType},
-};
+use model::attributes::Attributes;
+use model::id::{IntegrationId, JobId};
+use model::integration::{IntegrationState, IntegrationType};
 use sqlx::{PgConnection, PgPool, types::Json};
 
 use super::integrations::{SealedSecrets, parse_stored};

@@ -1,10 +1,8 @@
 //! The limits of an integration's requests: its own, or those of its `rate_limit_key`, which all integrations of the app with that key
 //! share.
 
-use model::{
-    id::{AppId, IntegrationId},
-    rate_limit::RateLimit,
-};
+use model::id::{AppId, IntegrationId};
+use model::rate_limit::RateLimit;
 use queue::store::lanes;
 use sqlx::{PgConnection, types::Json};
 

@@ -1,15 +1,13 @@
 //! Reads the catalog: lists in key order, and one record with what each integration has of it.
 
 use chrono::{DateTime, Utc};
-use model::{
-    actor::Scope,
-    attributes::Attributes,
-    id::{AppId, IntegrationId, JobId},
-    job::JobStatus,
-    page::Page,
-    record::{Record, RecordFilter, RecordSync, RecordWithSync},
-    record_page::{self, RecordCursor, RecordPageRequest},
-};
+use model::actor::Scope;
+use model::attributes::Attributes;
+use model::id::{AppId, IntegrationId, JobId};
+use model::job::JobStatus;
+use model::page::Page;
+use model::record::{Record, RecordFilter, RecordSync, RecordWithSync};
+use model::record_page::{self, RecordCursor, RecordPageRequest};
 use sqlx::{PgPool, types::Json};
 
 use crate::DeliveryError;

@@ -3,10 +3,8 @@
 use std::time::Duration;
 
 use model::retention::{Retained, Retentions};
-use queue::{
-    expired,
-    store::retention::{CHUNK, Expired, made_before},
-};
+use queue::expired;
+use queue::store::retention::{CHUNK, Expired, made_before};
 use sqlx::PgConnection;
 
 /// Deleted records are not among them ([`super::tombstones`]).

@@ -1,13 +1,11 @@
 //! Sent state, written in the transaction that ends the job, so that it is exactly what was accepted.
 
-use model::{
-    actor::Scope,
-    attributes::Attributes,
-    id::{AppId, IntegrationId},
-    page::Page,
-    record::{SentFilter, SentRecord},
-    record_page::{self, RecordCursor, RecordPageRequest},
-};
+use model::actor::Scope;
+use model::attributes::Attributes;
+use model::id::{AppId, IntegrationId};
+use model::page::Page;
+use model::record::{SentFilter, SentRecord};
+use model::record_page::{self, RecordCursor, RecordPageRequest};
 use serde_json::Value;
 use sqlx::{PgConnection, PgPool, types::Json};
 

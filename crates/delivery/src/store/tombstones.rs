@@ -4,10 +4,9 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use model::id::AppId;
-use queue::{
-    QueueError,
-    store::{leader::Term, retention::begin},
-};
+use queue::QueueError;
+use queue::store::leader::Term;
+use queue::store::retention::begin;
 use sqlx::PgPool;
 
 /// Tombstones checked by one statement.

@@ -2,12 +2,10 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use delivery::DeliveryError;
-use model::{
-    actor::Scope,
-    app::NewApp,
-    event::{Accepted, Event, EventType},
-    id::AppId,
-};
+use model::actor::Scope;
+use model::app::NewApp;
+use model::event::{Accepted, Event, EventType};
+use model::id::AppId;
 use serde_json::{Value, json};
 use sqlx::{AssertSqlSafe, PgPool, postgres::PgPoolOptions};
 

@@ -1,18 +1,14 @@
 //! What answers of external systems do to the circuit breaker of their integration.
 
-use model::{
-    breaker::{BreakerAction, BreakerOrder, BreakerState},
-    deletion::DeleteOptions,
-    id::IntegrationId,
-    sync_status::SyncState,
-};
+use model::breaker::{BreakerAction, BreakerOrder, BreakerState};
+use model::deletion::DeleteOptions;
+use model::id::IntegrationId;
+use model::sync_status::SyncState;
 use serde_json::json;
 use sqlx::PgPool;
 
-use crate::{
-    bundles::{bundle, set},
-    support::{Receiver, Reply, World},
-};
+use crate::bundles::{bundle, set};
+use crate::support::{Receiver, Reply, World};
 
 async fn breaker(world: &World, id: IntegrationId) -> model::breaker::Breaker {
     world.delivery.integration(world.scope, id).await.unwrap().breaker

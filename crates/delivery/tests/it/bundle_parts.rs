@@ -7,10 +7,8 @@ use serde_json::json;
 use sqlx::PgPool;
 use tokio::sync::Notify;
 
-use crate::{
-    bundles::{bundle, records, set},
-    support::{Receiver, Reply, Running, World},
-};
+use crate::bundles::{bundle, records, set};
+use crate::support::{Receiver, Reply, Running, World};
 
 /// Sends the first request of the bundle; its answer is a refusal, sent after the notification.
 async fn first_request_under_way(world: &World, receiver: &Receiver) -> (Running, Arc<Notify>) {

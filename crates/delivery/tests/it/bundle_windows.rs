@@ -6,10 +6,8 @@ use serde_json::json;
 use sqlx::PgPool;
 use tokio::sync::Notify;
 
-use crate::{
-    bundles::{bundle, set},
-    support::{Receiver, Reply, World},
-};
+use crate::bundles::{bundle, set};
+use crate::support::{Receiver, Reply, World};
 
 const IS_WAITED_FOR: &str = "select exists (select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock')";
 const LATE: &str = "select count(*) from headgate.jobs j left join headgate.waiting w on w.job_id = j.id

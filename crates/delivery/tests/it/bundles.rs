@@ -2,20 +2,16 @@
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
-use model::{
-    id::{IntegrationId, WorkerId},
-    integration::IntegrationWithSecret,
-    job::JobStatus,
-};
+use model::id::{IntegrationId, WorkerId};
+use model::integration::IntegrationWithSecret;
+use model::job::JobStatus;
 use queue::store::jobs::{ClaimRequest, claim, recover_lost_leases};
 use serde_json::{Value, json};
 use sqlx::PgPool;
 use tokio::sync::Notify;
 
-use crate::{
-    sending::signature,
-    support::{Received, Receiver, Reply, World, object},
-};
+use crate::sending::signature;
+use crate::support::{Received, Receiver, Reply, World, object};
 
 /// A window that ends when a test says so.
 const A_DAY: i32 = 86_400;

@@ -2,19 +2,15 @@
 
 use std::sync::Arc;
 
-use model::{
-    id::{IntegrationId, JobId},
-    job::JobStatus,
-};
+use model::id::{IntegrationId, JobId};
+use model::job::JobStatus;
 use queue::store::jobs;
 use serde_json::json;
 use sqlx::PgPool;
 use tokio::sync::Notify;
 
-use crate::{
-    bundles::{bundle, records, set},
-    support::{Receiver, Reply, World},
-};
+use crate::bundles::{bundle, records, set};
+use crate::support::{Receiver, Reply, World};
 
 async fn cancel(world: &World, id: JobId) {
     let mut transaction = world.pool.begin().await.unwrap();

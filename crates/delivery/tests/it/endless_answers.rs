@@ -5,11 +5,9 @@ use std::time::Duration;
 use model::job::JobStatus;
 use serde_json::json;
 use sqlx::PgPool;
-use tokio::{
-    io::{AsyncReadExt as _, AsyncWriteExt as _},
-    net::TcpListener,
-    task::JoinHandle,
-};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
 
 use crate::support::World;
 

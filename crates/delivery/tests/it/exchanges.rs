@@ -6,10 +6,8 @@ use model::{attempt::Attempt, exchange::Exchange, id::IntegrationId, job::JobSta
 use serde_json::json;
 use sqlx::PgPool;
 
-use crate::{
-    bundles::{bundle, set},
-    support::{Receiver, Reply, World},
-};
+use crate::bundles::{bundle, set};
+use crate::support::{Receiver, Reply, World};
 
 /// The attempts of an integration's newest job.
 async fn attempts(world: &World, integration: IntegrationId) -> Vec<Attempt> {

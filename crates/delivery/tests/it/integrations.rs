@@ -1,17 +1,15 @@
 //! Apps and integrations, their lanes, limits and secrets.
 
 use delivery::{DeliveryError, deletions};
-use model::{
-    actor::Scope,
-    app::NewApp,
-    deletion::DeleteOptions,
-    id::{AppId, IntegrationId},
-    integration::IntegrationType,
-    integration_query::IntegrationFilter,
-    page::PageRequest,
-    record::RecordFilter,
-    record_page::RecordPageRequest,
-};
+use model::actor::Scope;
+use model::app::NewApp;
+use model::deletion::DeleteOptions;
+use model::id::{AppId, IntegrationId};
+use model::integration::IntegrationType;
+use model::integration_query::IntegrationFilter;
+use model::page::PageRequest;
+use model::record::RecordFilter;
+use model::record_page::RecordPageRequest;
 use serde_json::{Value, json};
 use sqlx::PgPool;
 

@@ -1,11 +1,9 @@
 //! `POST /jobs`.
 
 use delivery::DeliveryError;
-use model::{
-    actor::Scope,
-    id::AppId,
-    job::{EnqueueOutcome, EnqueuedJob, NewJob},
-};
+use model::actor::Scope;
+use model::id::AppId;
+use model::job::{EnqueueOutcome, EnqueuedJob, NewJob};
 use serde_json::{Value, json};
 use sqlx::PgPool;
 

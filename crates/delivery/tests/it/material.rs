@@ -4,20 +4,14 @@ use std::{cell::Cell, fmt::Debug, sync::Once};
 
 use serde_json::json;
 use sqlx::PgPool;
-use tracing::{
-    Event, Subscriber,
-    field::{Field, Visit},
-};
-use tracing_subscriber::{
-    Layer,
-    filter::{LevelFilter, Targets},
-    layer::{Context, SubscriberExt as _},
-};
+use tracing::field::{Field, Visit};
+use tracing::{Event, Subscriber};
+use tracing_subscriber::Layer;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::layer::{Context, SubscriberExt as _};
 
-use crate::{
-    bundles::{bundle, records, set},
-    support::{Receiver, World},
-};
+use crate::bundles::{bundle, records, set};
+use crate::support::{Receiver, World};
 
 thread_local! {
     /// Statements of this thread that read material. Everything in a test runs in the test's own thread.

@@ -1,12 +1,10 @@
 //! Reading the catalog and sent state.
 
-use model::{
-    actor::Scope,
-    id::AppId,
-    job::JobStatus,
-    record::{RecordFilter, SentFilter},
-    record_page::RecordPageRequest,
-};
+use model::actor::Scope;
+use model::id::AppId;
+use model::job::JobStatus;
+use model::record::{RecordFilter, SentFilter};
+use model::record_page::RecordPageRequest;
 use serde_json::json;
 use sqlx::{PgPool, postgres::PgPoolOptions};
 

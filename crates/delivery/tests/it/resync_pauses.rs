@@ -3,21 +3,17 @@
 use insight::store::explain;
 use std::{collections::HashSet, sync::Arc};
 
-use model::{
-    id::{IntegrationId, JobId, ResyncId},
-    job::JobStatus,
-    resync::{Resync, ResyncState},
-    rules::explain::ReasonCode,
-};
+use model::id::{IntegrationId, JobId, ResyncId};
+use model::job::JobStatus;
+use model::resync::{Resync, ResyncState};
+use model::rules::explain::ReasonCode;
 use queue::store::jobs;
 use serde_json::json;
 use sqlx::PgPool;
 use tokio::sync::Notify;
 
-use crate::{
-    resyncs::{get, maintain, products, start},
-    support::{Received, Receiver, Reply, Running, World},
-};
+use crate::resyncs::{get, maintain, products, start};
+use crate::support::{Received, Receiver, Reply, Running, World};
 
 const PARKED: &str = "select count(*) from headgate.jobs where is_parked";
 

@@ -3,11 +3,9 @@
 use std::{sync::Arc, time::Duration};
 
 use delivery::{DeliveryConfig, DeliveryError};
-use model::{
-    id::{IntegrationId, ResyncId, WorkerId},
-    resync::{Resync, ResyncStarted, ResyncState},
-    retention::Retentions,
-};
+use model::id::{IntegrationId, ResyncId, WorkerId};
+use model::resync::{Resync, ResyncStarted, ResyncState};
+use model::retention::Retentions;
 use queue::store::leader;
 use serde_json::{Value, json};
 use sqlx::{AssertSqlSafe, PgPool};

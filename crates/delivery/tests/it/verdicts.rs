@@ -5,10 +5,8 @@ use std::time::Duration;
 use model::{actor::Scope, id::IntegrationId, integration::IntegrationState};
 use serde_json::json;
 use sqlx::PgPool;
-use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
-    net::TcpListener,
-};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
 
 use crate::support::{Receiver, Reply, World};
 

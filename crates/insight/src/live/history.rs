@@ -2,10 +2,8 @@
 
 use crate::store::stats::minutes::minute;
 use chrono::{DateTime, Duration, Utc};
-use model::{
-    id::IntegrationId,
-    stats::{FlowMinute, IntegrationGauge, MinuteTotals, Snapshot},
-};
+use model::id::IntegrationId;
+use model::stats::{FlowMinute, IntegrationGauge, MinuteTotals, Snapshot};
 use std::collections::VecDeque;
 
 const MINUTES: i64 = 60;

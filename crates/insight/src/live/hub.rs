@@ -1,29 +1,21 @@
 //! Reads each snapshot when it is due and publishes it to subscribers.
 
 use super::{LiveState, Outage, SnapshotInterval, Versions, Yesterday, history::History, opened::OpenItems};
-use crate::store::stats::{
-    self, Measures,
-    live_snapshots::{self, Written},
-    minutes::{self, minute},
-};
+use crate::store::stats::live_snapshots::{self, Written};
+use crate::store::stats::minutes::{self, minute};
+use crate::store::stats::{self, Measures};
 use chrono::{DateTime, TimeDelta, Utc};
-use model::{
-    id::IntegrationId,
-    opened::Opened,
-    snapshot_changes::SnapshotChanges,
-    stats::{FlowMinute, MinuteTotals, Snapshot},
-};
+use model::id::IntegrationId;
+use model::opened::Opened;
+use model::snapshot_changes::SnapshotChanges;
+use model::stats::{FlowMinute, MinuteTotals, Snapshot};
 use queue::{error::QueueError, mutex::lock};
 use serde::de::DeserializeOwned;
 use sqlx::PgPool;
-use std::{
-    sync::{Arc, Mutex, MutexGuard},
-    time::{Duration, Instant},
-};
-use tokio::{
-    sync::watch,
-    time::{sleep, timeout},
-};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+use tokio::sync::watch;
+use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 /// Between two polls while no process samples.

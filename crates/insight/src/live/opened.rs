@@ -5,21 +5,15 @@
 //! nobody. A poll reads a few rows by key, costs the writers nothing, and sees whatever was written.
 
 use crate::store::opened::row_versions;
-use model::{
-    actor::{Role, Scope},
-    opened::Opened,
-};
+use model::actor::{Role, Scope};
+use model::opened::Opened;
 use queue::{error::QueueError, mutex::lock, store::connections::for_lookups};
 use sqlx::PgPool;
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard},
-    time::Duration,
-};
-use tokio::{
-    sync::{Mutex as AsyncMutex, watch},
-    time::{sleep, timeout},
-};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+use tokio::sync::{Mutex as AsyncMutex, watch};
+use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 /// Short enough to show a change within 100 ms, including the time to read and send it.

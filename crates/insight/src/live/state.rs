@@ -4,11 +4,9 @@ use crate::store::stats::Measures;
 use chrono::{DateTime, Utc};
 use model::{actor::Scope, id::IntegrationId, stats::Snapshot};
 use queue::mutex::lock;
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex},
-    time::{Duration, Instant},
-};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 type Part = (Scope, Option<IntegrationId>);
 

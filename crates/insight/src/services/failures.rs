@@ -3,11 +3,10 @@
 use crate::store::failures;
 use async_trait::async_trait;
 use model::{failure::CauseId, id::JobId};
-use queue::{
-    error::QueueError,
-    maintenance::{Counters, Service},
-    store::{counts::fold::CHUNK, leader::Term},
-};
+use queue::error::QueueError;
+use queue::maintenance::{Counters, Service};
+use queue::store::counts::fold::CHUNK;
+use queue::store::leader::Term;
 use sqlx::{PgConnection, PgPool};
 use std::{sync::Arc, time::Duration};
 use tokio::sync::Mutex;

@@ -15,10 +15,8 @@ pub use sample::Sample;
 pub use views::CountViews;
 
 use crate::store::retention;
-use queue::{
-    EngineConfig,
-    maintenance::{Service, retention_of},
-};
+use queue::EngineConfig;
+use queue::maintenance::{Service, retention_of};
 use std::sync::Arc;
 
 /// All of them, to be handed to [`queue::maintenance::Maintenance`].

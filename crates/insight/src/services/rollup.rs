@@ -2,16 +2,13 @@
 
 use crate::store::stats::{latency, rollup};
 use async_trait::async_trait;
-use queue::{
-    error::QueueError,
-    maintenance::Service,
-    store::{counts::fold::CHUNK, leader::Term},
-};
+use queue::error::QueueError;
+use queue::maintenance::Service;
+use queue::store::counts::fold::CHUNK;
+use queue::store::leader::Term;
 use sqlx::PgPool;
-use std::{
-    sync::atomic::{AtomicU32, Ordering},
-    time::Duration,
-};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 /// Histograms are folded in one of so many runs: they are large, and nobody needs them by the second.
 const HISTOGRAMS_EVERY: u32 = 5;

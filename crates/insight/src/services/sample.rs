@@ -1,28 +1,21 @@
 //! The sampler: takes a snapshot a second, two while something changes; measures every few seconds; and stores the first snapshot of each minute.
 
-use crate::{
-    live::SnapshotInterval,
-    store::stats::{
-        CarriedOver, LastSeen, Measures, SamplerMemory, ServiceState, live_snapshots, measures, minutes,
-        snapshot_with,
-    },
+use crate::live::SnapshotInterval;
+use crate::store::stats::{
+    CarriedOver, LastSeen, Measures, SamplerMemory, ServiceState, live_snapshots, measures, minutes,
+    snapshot_with,
 };
 use async_trait::async_trait;
 use chrono::Utc;
 use model::stats::{Moment, Warning};
-use queue::{
-    error::QueueError,
-    maintenance::{MaintenanceHealth, Service},
-    store::{leader::Term, workers},
-};
+use queue::error::QueueError;
+use queue::maintenance::{MaintenanceHealth, Service};
+use queue::store::leader::Term;
+use queue::store::workers;
 use sqlx::PgPool;
-use std::{
-    sync::{
-        OnceLock,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::{Duration, Instant},
-};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 use tokio::sync::Mutex;
 
 /// Nobody needs measures by the second.

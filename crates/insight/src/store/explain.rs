@@ -1,12 +1,10 @@
 //! Why a job is not running: reads the state that `model::rules::explain` judges.
 
 use chrono::{DateTime, Utc};
-use model::{
-    actor::Scope,
-    breaker::Breaker,
-    id::{JobId, ResyncId},
-    rules::explain::{Explanation, Gates, MAX_AHEAD, explain as judge},
-};
+use model::actor::Scope;
+use model::breaker::Breaker;
+use model::id::{JobId, ResyncId};
+use model::rules::explain::{Explanation, Gates, MAX_AHEAD, explain as judge};
 use queue::{error::QueueError, store::jobs::find};
 use sqlx::PgPool;
 

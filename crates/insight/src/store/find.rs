@@ -1,9 +1,7 @@
 //! What an id belongs to: one index lookup for each kind of object.
 
-use model::{
-    actor::Scope,
-    found::{Found, FoundKind},
-};
+use model::actor::Scope;
+use model::found::{Found, FoundKind};
 use queue::error::QueueError;
 use sqlx::PgPool;
 use uuid::Uuid;

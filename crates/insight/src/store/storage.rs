@@ -1,9 +1,7 @@
 //! How much storage each kind of data takes. Sizes and row estimates are Postgres' own: nothing is counted.
 
-use model::{
-    retention::{Retained, Retentions},
-    storage::{Kept, KeptKind, Retention, RetentionRule},
-};
+use model::retention::{Retained, Retentions};
+use model::storage::{Kept, KeptKind, Retention, RetentionRule};
 use queue::error::QueueError;
 use sqlx::PgPool;
 use std::{collections::BTreeMap, time::Duration};

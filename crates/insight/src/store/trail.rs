@@ -2,22 +2,16 @@
 //! sub-query limited to a page, and the newest rows of all are taken.
 
 use crate::store::job_lists::filter;
-use model::{
-    actor::Scope,
-    attempt::Attempt,
-    id::{AppId, JobId},
-    job::Job,
-    page::{Page, PageRequest},
-    record::RecordKey,
-    trail::TrailJob,
-};
-use queue::{
-    error::QueueError,
-    store::jobs::{
-        Part, deduplication_id, push_scope,
-        read::rows::{JobRow, select},
-    },
-};
+use model::actor::Scope;
+use model::attempt::Attempt;
+use model::id::{AppId, JobId};
+use model::job::Job;
+use model::page::{Page, PageRequest};
+use model::record::RecordKey;
+use model::trail::TrailJob;
+use queue::error::QueueError;
+use queue::store::jobs::read::rows::{JobRow, select};
+use queue::store::jobs::{Part, deduplication_id, push_scope};
 use serde_json::Value;
 use sqlx::{PgPool, Postgres, QueryBuilder};
 use std::collections::HashMap;

@@ -8,12 +8,10 @@ pub use age::{Age, BadAge};
 pub use answer::{AnswerStatus, BadAnswerStatus};
 pub use payload::{PayloadMatch, gather};
 
-use crate::{
-    id::{AppId, BatchId, IntegrationId, WorkerId},
-    job::JobStatus,
-    moment,
-    problem::Faults,
-};
+use crate::id::{AppId, BatchId, IntegrationId, WorkerId};
+use crate::job::JobStatus;
+use crate::moment;
+use crate::problem::Faults;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 

@@ -1,12 +1,10 @@
 //! Why a job is not running, or when it will: all gates it has to pass, in order; the first closed one is the main reason.
 
-use crate::{
-    breaker::{Breaker, BreakerState},
-    id::ResyncId,
-    job::JobStatus,
-    rules::breaker::PROBES,
-    text::grouped,
-};
+use crate::breaker::{Breaker, BreakerState};
+use crate::id::ResyncId;
+use crate::job::JobStatus;
+use crate::rules::breaker::PROBES;
+use crate::text::grouped;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 

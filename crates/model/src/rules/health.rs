@@ -1,11 +1,9 @@
 //! How an integration is doing, judged from its gauges: what is wrong, and how bad that is compared with others. The API, the console's tables and
 //! its headline judge by the same rules; words and colours are the console's.
 
-use crate::{
-    breaker::BreakerState,
-    integration::{IntegrationState, IntegrationType},
-    stats::IntegrationGauge,
-};
+use crate::breaker::BreakerState;
+use crate::integration::{IntegrationState, IntegrationType};
+use crate::stats::IntegrationGauge;
 use chrono::{DateTime, Utc};
 use std::cmp::Ordering;
 
@@ -150,11 +148,9 @@ const fn severity(kind: HealthKind, has_waiting: bool) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        breaker::Breaker,
-        fixtures::{idle_gauge, noon},
-        rate_limit::RateLimitUse,
-    };
+    use crate::breaker::Breaker;
+    use crate::fixtures::{idle_gauge, noon};
+    use crate::rate_limit::RateLimitUse;
     use chrono::TimeDelta;
 
     #[test]

@@ -1,11 +1,9 @@
 //! Which filters have an index, and which need another filter with them: a list reads one page, and must not search through ten million rows until
 //! it times out.
 
-use crate::{
-    filter::{Age, JobFilter},
-    job::JobStatus,
-    problem::Faults,
-};
+use crate::filter::{Age, JobFilter};
+use crate::job::JobStatus;
+use crate::problem::Faults;
 use chrono::{DateTime, TimeDelta, Utc};
 
 /// Filters that make any other cheap, for error messages.

@@ -3,16 +3,14 @@
 //! A line has the old and new values of the changed fields, and of bulk actions the request. Where these suffice for another call, the line can be
 //! undone or repeated. Secrets are never in a line, so a change of one cannot be undone.
 
-use crate::{
-    app::AppChanges,
-    audit::AuditEntry,
-    id::{ApiKeyId, AppId, DeadLetterId, IntegrationId, JobId, OperationId, ResyncId, UserId},
-    integration_settings::IntegrationChanges,
-    operation::{BulkAction, BulkSubject, NewBulk, OperationStep},
-    resync::{NewResync, ResyncStep},
-    rules::permission::Permission,
-    user::UserChanges,
-};
+use crate::app::AppChanges;
+use crate::audit::AuditEntry;
+use crate::id::{ApiKeyId, AppId, DeadLetterId, IntegrationId, JobId, OperationId, ResyncId, UserId};
+use crate::integration_settings::IntegrationChanges;
+use crate::operation::{BulkAction, BulkSubject, NewBulk, OperationStep};
+use crate::resync::{NewResync, ResyncStep};
+use crate::rules::permission::Permission;
+use crate::user::UserChanges;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use std::str::FromStr;

@@ -1,14 +1,10 @@
 //! Apps and integrations that a filter offers to choose from.
 
-use crate::{
-    id::{AppId, IntegrationId},
-    stats::{IntegrationGauge, Snapshot},
-};
+use crate::id::{AppId, IntegrationId};
+use crate::stats::{IntegrationGauge, Snapshot};
 use serde::{Deserialize, Serialize};
-use std::{
-    cmp::Reverse,
-    collections::{BTreeMap, BTreeSet},
-};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A longer list is not readable.
 const MAX_CHOICES: usize = 200;

@@ -1,11 +1,9 @@
 //! The page of dead letters, and the bin.
 
 use super::{choices::Choices, names::Names};
-use crate::{
-    dead_letter::{BinnedLetter, DeadLetter},
-    dead_letter_grid::DeadLetterGrid,
-    page::Page,
-};
+use crate::dead_letter::{BinnedLetter, DeadLetter};
+use crate::dead_letter_grid::DeadLetterGrid;
+use crate::page::Page;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 

@@ -1,10 +1,8 @@
 //! The page of failures.
 
 use super::choices::Choices;
-use crate::{
-    failure::{FailureDetail, FailureGroup},
-    page::Page,
-};
+use crate::failure::{FailureDetail, FailureGroup};
+use crate::page::Page;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 

@@ -1,16 +1,14 @@
 //! The console's page of one integration.
 
 use super::rate_limits::LimitRow;
-use crate::{
-    audit::AuditEntry,
-    breaker::BreakerFlip,
-    failure::FailureGroup,
-    integration::Integration,
-    job::Job,
-    resync::Resync,
-    stats::{Answers, FlowMinute, IntegrationGauge, Throughput},
-    sync_status::SyncStatus,
-};
+use crate::audit::AuditEntry;
+use crate::breaker::BreakerFlip;
+use crate::failure::FailureGroup;
+use crate::integration::Integration;
+use crate::job::Job;
+use crate::resync::Resync;
+use crate::stats::{Answers, FlowMinute, IntegrationGauge, Throughput};
+use crate::sync_status::SyncStatus;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 

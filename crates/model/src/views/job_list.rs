@@ -1,13 +1,11 @@
 //! The list of jobs.
 
 use super::{choices::Choices, names::Names};
-use crate::{
-    filter::JobFilter,
-    job::Job,
-    job_columns::JobColumns,
-    matched::Matched,
-    page::{Order, Page, PageRequest},
-};
+use crate::filter::JobFilter;
+use crate::job::Job;
+use crate::job_columns::JobColumns;
+use crate::matched::Matched;
+use crate::page::{Order, Page, PageRequest};
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 

@@ -1,13 +1,11 @@
 //! The page of a job.
 
-use crate::{
-    attributes::Attributes,
-    job::{Job, JobDetail, KeyNeighbour},
-    record::RecordWithSync,
-    request::RequestPreview,
-    rules::explain::Explanation,
-    stats::IntegrationGauge,
-};
+use crate::attributes::Attributes;
+use crate::job::{Job, JobDetail, KeyNeighbour};
+use crate::record::RecordWithSync;
+use crate::request::RequestPreview;
+use crate::rules::explain::Explanation;
+use crate::stats::IntegrationGauge;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 

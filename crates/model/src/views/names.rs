@@ -1,9 +1,7 @@
 //! Names of the integrations of a list. They are read with the list, because the sampler's names may be a second older than a row.
 
-use crate::{
-    id::{AppId, IntegrationId},
-    integration::IntegrationName,
-};
+use crate::id::{AppId, IntegrationId};
+use crate::integration::IntegrationName;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -1,11 +1,9 @@
 //! The overview: gauges, charts and the feed, now or at a past minute; and the counts of the navigation.
 
-use crate::{
-    activity::Activity,
-    saved_view::SavedView,
-    stats::{Levels, MinuteTotals, Snapshot, Throughput},
-    worker::Worker,
-};
+use crate::activity::Activity;
+use crate::saved_view::SavedView;
+use crate::stats::{Levels, MinuteTotals, Snapshot, Throughput};
+use crate::worker::Worker;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 

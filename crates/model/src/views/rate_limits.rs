@@ -1,10 +1,8 @@
 //! The console's list of rate limits with their use.
 
-use crate::{
-    id::{AppId, IntegrationId},
-    integration::Integration,
-    limit_use::{LimitStep, LimitUse, LimitWindow},
-};
+use crate::id::{AppId, IntegrationId};
+use crate::integration::Integration;
+use crate::limit_use::{LimitStep, LimitUse, LimitWindow};
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 

@@ -1,10 +1,8 @@
 //! One service's loop: run, report, wait.
 
 use super::{MaintenanceHealth, Service, signs::Sign};
-use crate::{
-    error::{panic_message, within},
-    store::leader::Term,
-};
+use crate::error::{panic_message, within};
+use crate::store::leader::Term;
 use sqlx::PgPool;
 use std::{sync::Arc, time::Duration};
 use tokio::time::{Instant, sleep};

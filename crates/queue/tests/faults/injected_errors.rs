@@ -2,12 +2,10 @@
 
 use crate::support::{Children, Database, Excused, Judge, Plan, Shape, World, rounds, seeded};
 use insight::store::operations;
-use model::{
-    actor::{Actor, ActorKind, Role},
-    filter::JobFilter,
-    id::IntegrationId,
-    operation::{BulkAction, BulkOutcome, BulkStart, BulkStarted, BulkSubject, NewBulk},
-};
+use model::actor::{Actor, ActorKind, Role};
+use model::filter::JobFilter;
+use model::id::IntegrationId;
+use model::operation::{BulkAction, BulkOutcome, BulkStart, BulkStarted, BulkSubject, NewBulk};
 use queue::store::jobs::JobSpec;
 use rand::{Rng as _, rngs::StdRng};
 use sqlx::Executor as _;

@@ -2,21 +2,15 @@
 
 use crate::support::{Database, World};
 use async_trait::async_trait;
-use model::{
-    id::JobId,
-    job::JobStatus,
-    rules::verdict::{ErrorKind, Verdict},
-};
-use queue::{
-    EngineConfig,
-    store::jobs::{self, Completion, Failure, JobSpec, Response},
-    worker::{AttemptHandler, Engine, Handlers, LeasedJob, Outcome},
-};
+use model::id::JobId;
+use model::job::JobStatus;
+use model::rules::verdict::{ErrorKind, Verdict};
+use queue::EngineConfig;
+use queue::store::jobs::{self, Completion, Failure, JobSpec, Response};
+use queue::worker::{AttemptHandler, Engine, Handlers, LeasedJob, Outcome};
 use serde_json::{Value, json};
-use std::{
-    sync::{Arc, Mutex, mpsc},
-    time::Duration,
-};
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 /// Text that no column takes as it is, and that is far too long.

@@ -1,10 +1,8 @@
 //! One process has a clock an hour ahead, another one an hour behind.
 
 use crate::support::{Children, Database, Excused, Judge, Plan, Shape, rounds, seeded};
-use std::{
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 const SHIFTED: &str = include_str!("shifted_clock.c");
 

@@ -3,16 +3,12 @@
 use crate::support::{Children, Database, Excused, Judge, Plan, Shape, eventually, rounds, seeded};
 use async_trait::async_trait;
 use model::{id::JobId, job::JobStatus};
-use queue::{
-    EngineConfig,
-    store::jobs::Completion,
-    worker::{AttemptHandler, Engine, Handlers, LeasedJob, Outcome},
-};
+use queue::EngineConfig;
+use queue::store::jobs::Completion;
+use queue::worker::{AttemptHandler, Engine, Handlers, LeasedJob, Outcome};
 use rand::Rng as _;
-use std::{
-    sync::{Arc, Mutex, mpsc},
-    time::Duration,
-};
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 

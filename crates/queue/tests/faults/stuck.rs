@@ -1,21 +1,15 @@
 //! Handlers that block every thread of their process.
 
-use crate::{
-    support::{Act, Children, Database},
-    worker::STUCK,
-};
+use crate::support::{Act, Children, Database};
+use crate::worker::STUCK;
 use async_trait::async_trait;
 use model::id::JobId;
-use queue::{
-    EngineConfig,
-    store::jobs::{Completion, JobSpec},
-    worker::{AttemptHandler, Engine, Handlers, LeasedJob, Outcome},
-};
-use std::{
-    sync::{Arc, Mutex, mpsc},
-    thread,
-    time::Duration,
-};
+use queue::EngineConfig;
+use queue::store::jobs::{Completion, JobSpec};
+use queue::worker::{AttemptHandler, Engine, Handlers, LeasedJob, Outcome};
+use std::sync::{Arc, Mutex, mpsc};
+use std::thread;
+use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 /// Blocks its thread until the test sends a message.

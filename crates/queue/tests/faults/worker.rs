@@ -2,13 +2,11 @@
 
 use crate::support::{Recorder, WORKER_OPTIONS, WorkerOptions};
 use async_trait::async_trait;
-use queue::{
-    EngineConfig, QueueError,
-    maintenance::{Maintenance, Service},
-    pool::PoolSettings,
-    store::leader::{self, Term},
-    worker::{Engine, Handlers},
-};
+use queue::maintenance::{Maintenance, Service};
+use queue::pool::PoolSettings;
+use queue::store::leader::{self, Term};
+use queue::worker::{Engine, Handlers};
+use queue::{EngineConfig, QueueError};
 use sqlx::PgPool;
 use std::{io::BufRead as _, sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;

@@ -1,18 +1,12 @@
 //! Connections and the schema.
 
 use crate::support::empty;
-use queue::{
-    QueueError, migrate,
-    pool::{self, PoolSettings},
-    store::{
-        connections::refuse_transaction_pooler,
-        schema::{Schema, schema},
-    },
-};
-use sqlx::{
-    ConnectOptions as _, PgPool,
-    postgres::{PgConnectOptions, PgPoolOptions},
-};
+use queue::pool::{self, PoolSettings};
+use queue::store::connections::refuse_transaction_pooler;
+use queue::store::schema::{Schema, schema};
+use queue::{QueueError, migrate};
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sqlx::{ConnectOptions as _, PgPool};
 use std::time::Duration;
 
 fn settings(options: &PgConnectOptions, max_connections: u32) -> PoolSettings {

@@ -1,11 +1,9 @@
 //! Each table has one owner: the crate whose sources write it. Another crate calls the owner, or is listed here with the reason why it does not.
 
 use sqlx::PgPool;
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fs,
-    path::{Path, PathBuf},
-};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
 
 /// The tables of each crate.
 const OWNERS: [(&str, &[&str]); 4] = [

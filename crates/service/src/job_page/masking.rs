@@ -1,10 +1,8 @@
 use crate::{Headgate, ServiceError};
-use model::{
-    actor::Role,
-    attempt::Attempt,
-    rules::masking::{MASK, Sensitive},
-    views::job_page::{JobPage, JobRecord},
-};
+use model::actor::Role;
+use model::attempt::Attempt;
+use model::rules::masking::{MASK, Sensitive};
+use model::views::job_page::{JobPage, JobRecord};
 
 impl Headgate {
     /// Masks a job, its record together with its sent state, and the related jobs; counts the masked values of the job.

@@ -1,9 +1,7 @@
 use crate::{Allowed, Headgate, ServiceError, permission};
 use insight::store::{explain::explain, stats};
-use model::{
-    id::JobId,
-    views::job_page::{JobPage, Secrets},
-};
+use model::id::JobId;
+use model::views::job_page::{JobPage, Secrets};
 use queue::store::{clock, jobs};
 
 impl Headgate {

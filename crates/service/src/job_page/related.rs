@@ -1,11 +1,9 @@
 use crate::{Headgate, ServiceError};
 use insight::store::trail::{self, TrailKeys};
-use model::{
-    actor::Scope,
-    job::{Job, JobStatus},
-    page::PageRequest,
-    views::job_page::JobContext,
-};
+use model::actor::Scope;
+use model::job::{Job, JobStatus};
+use model::page::PageRequest;
+use model::views::job_page::JobContext;
 use queue::store::jobs;
 
 /// Jobs of the same correlation id that are shown.

@@ -1,19 +1,15 @@
 use crate::{Headgate, ServiceError};
-use insight::store::{
-    dead_letters,
-    trail::{self, TrailKeys},
-};
-use model::{
-    actor::Scope,
-    dead_letter::DeadLetter,
-    filter::JobFilter,
-    id::{AppId, JobId},
-    job::Job,
-    page::PageRequest,
-    problem::Faults,
-    record::RecordKey,
-    trail::{Trail, TrailApp, TrailQuery, TrailReading, TrailRecord},
-};
+use insight::store::dead_letters;
+use insight::store::trail::{self, TrailKeys};
+use model::actor::Scope;
+use model::dead_letter::DeadLetter;
+use model::filter::JobFilter;
+use model::id::{AppId, JobId};
+use model::job::Job;
+use model::page::PageRequest;
+use model::problem::Faults;
+use model::record::RecordKey;
+use model::trail::{Trail, TrailApp, TrailQuery, TrailReading, TrailRecord};
 use queue::store::jobs;
 
 const MAX_RECORDS: usize = 10;

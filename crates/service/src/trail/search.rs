@@ -1,8 +1,6 @@
 use crate::{Allowed, Headgate, ServiceError, permission, read_in_parts};
-use model::{
-    page::{Page, PageRequest},
-    trail::{Trail, TrailQuery, TrailReading},
-};
+use model::page::{Page, PageRequest};
+use model::trail::{Trail, TrailQuery, TrailReading};
 use queue::mutex::lock;
 use std::{mem, sync::Mutex};
 

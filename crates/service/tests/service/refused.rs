@@ -1,10 +1,8 @@
 //! What a role does not allow is refused with a sentence, before anything is read or changed.
 
 use crate::world::{World, actor, may};
-use model::{
-    actor::Role,
-    operation::{BulkAction, BulkSubject, NewBulk},
-};
+use model::actor::Role;
+use model::operation::{BulkAction, BulkSubject, NewBulk};
 use serde_json::json;
 use service::{Allowed, permission};
 use sqlx::PgPool;

@@ -3,14 +3,12 @@
 use access::Access;
 use delivery::{Delivery, DeliveryConfig, MasterKey, TargetGuard};
 use insight::live::LiveHub;
-use model::{
-    actor::{Actor, ActorKind, Role},
-    app::{App, NewApp},
-    id::{AppId, IntegrationId, JobId},
-    job::NewJob,
-    one_or_many::OneOrMany,
-    retention::Retentions,
-};
+use model::actor::{Actor, ActorKind, Role};
+use model::app::{App, NewApp};
+use model::id::{AppId, IntegrationId, JobId};
+use model::job::NewJob;
+use model::one_or_many::OneOrMany;
+use model::retention::Retentions;
 use queue::Waker;
 use serde_json::{Value, json};
 use service::{Allowed, Headgate, Needs, Parts};

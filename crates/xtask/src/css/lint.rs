@@ -3,10 +3,8 @@
 use super::{Source, forbidden, generate, literals};
 use anyhow::{Result, bail};
 use encre_css::Config;
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fmt::Write as _,
-};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 
 /// The error lists every class that neither the generator nor `base` knows, and every one that is generated wrong.
 pub(super) fn check(sources: &[Source], base: &str, config: &Config) -> Result<()> {

@@ -10,12 +10,9 @@ use crate::{front, process, progress, run, setup, workspace};
 use anyhow::{Result, anyhow};
 use program::Program;
 use sources::Sources;
-use std::{
-    fs,
-    path::PathBuf,
-    thread,
-    time::{Duration, Instant, SystemTime},
-};
+use std::path::PathBuf;
+use std::time::{Duration, Instant, SystemTime};
+use std::{fs, thread};
 
 /// Runs until it is interrupted.
 pub(crate) fn run(arguments: &[&str]) -> Result<()> {

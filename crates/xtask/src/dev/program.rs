@@ -2,13 +2,11 @@
 
 use crate::{progress, workspace};
 use anyhow::{Context, Result};
-use std::{
-    io::{BufRead, BufReader},
-    os::unix::process::CommandExt,
-    process::{Child, ChildStdout, Command, Stdio},
-    sync::mpsc,
-    thread,
-};
+use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
 
 /// The first words of the line that the program prints when it answers.
 const READY: &str = "Headgate is ready";

@@ -2,13 +2,10 @@
 
 use crate::workspace;
 use anyhow::Result;
-use std::{
-    collections::BTreeMap,
-    fs,
-    path::{Path, PathBuf},
-    thread,
-    time::{Duration, SystemTime},
-};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+use std::{fs, thread};
 
 /// What a build reads; the tools in `crates/xtask` and `crates/bench` have no part in the program.
 const FOLDERS: [&str; 12] = [

@@ -4,11 +4,9 @@
 //! stops the server and removes the directory. This works for `kill -9` too and needs no privilege and no unsafe code.
 
 use anyhow::{Context, Result};
-use std::{
-    os::unix::process::CommandExt,
-    path::Path,
-    process::{Child, Command, Stdio},
-};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
 
 /// The server removes `postmaster.pid` last: once it is gone, all its processes have ended.
 const WATCH: &str = r#"

@@ -12,14 +12,11 @@ pub(crate) use binaries::find as find_binaries;
 use crate::{process, progress};
 use anyhow::{Context, Result, bail};
 use guard::Guard;
-use std::{
-    fs,
-    os::unix::fs::chown,
-    path::{Path, PathBuf},
-    process::{Child, Command, ExitCode, Stdio},
-    thread,
-    time::{Duration, Instant},
-};
+use std::os::unix::fs::chown;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+use std::{fs, thread};
 use unprivileged::Unprivileged;
 
 /// For the tests of one run: losing this cluster in a crash costs nothing.

@@ -2,11 +2,10 @@
 
 use crate::process;
 use anyhow::{Context, Result};
-use std::{
-    os::unix::{fs::MetadataExt, process::CommandExt},
-    path::Path,
-    process::Command,
-};
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
 
 pub(super) struct Unprivileged {
     pub(super) uid: u32,

@@ -3,11 +3,9 @@
 use super::debian::{self, Package};
 use crate::{process, progress, workspace};
 use anyhow::{Context, Result};
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{fs, io};
 
 pub(crate) fn schemathesis() -> PathBuf {
     environment().join("bin/schemathesis")

@@ -13,11 +13,9 @@ use anyhow::{Context, Result, anyhow};
 use packs::Packs;
 use serde_json::json;
 use sha2::{Digest, Sha256};
-use std::{
-    collections::BTreeMap,
-    fs,
-    path::{Path, PathBuf},
-};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
 use wasm_split_cli_support::Options;
 
 /// The folder for the parts, in `pkg`.

@@ -1,12 +1,9 @@
 //! The tests of all crates, on one throw-away cluster: `sqlx::test` creates a database in it for each test.
 
 use super::counts::Counts;
-use crate::{
-    lint::{Lints, with_lints},
-    process,
-    services::Services,
-    workspace,
-};
+use crate::lint::{Lints, with_lints};
+use crate::services::Services;
+use crate::{process, workspace};
 use anyhow::Result;
 use std::{collections::BTreeSet, process::Command};
 

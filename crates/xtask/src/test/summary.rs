@@ -3,11 +3,9 @@
 use super::counts::Counts;
 use crate::progress;
 use anyhow::{Error, Result};
-use std::{
-    cmp::Reverse,
-    fmt,
-    time::{Duration, Instant},
-};
+use std::cmp::Reverse;
+use std::fmt;
+use std::time::{Duration, Instant};
 
 /// How many of the slowest parts are listed.
 const SLOWEST: usize = 10;

@@ -1,10 +1,8 @@
 //! Who makes the request, and whether they may: the permission is part of the handler's signature, so it cannot be forgotten.
 
 use crate::api::problem::Problem;
-use axum::{
-    extract::{FromRef, FromRequestParts},
-    http::request::Parts,
-};
+use axum::extract::{FromRef, FromRequestParts};
+use axum::http::request::Parts;
 use model::actor::Actor;
 use service::{Allowed, Headgate, Needs};
 use std::ops::Deref;

@@ -1,16 +1,10 @@
 //! Reads a body into memory that is reserved for it.
 
-use crate::{
-    api::problem::Problem,
-    middleware::{
-        client_body::{TooSlow, content_length},
-        request_memory::{RequestMemory, Share},
-    },
-};
-use axum::{
-    body::{Body, Bytes},
-    extract::Request,
-};
+use crate::api::problem::Problem;
+use crate::middleware::client_body::{TooSlow, content_length};
+use crate::middleware::request_memory::{RequestMemory, Share};
+use axum::body::{Body, Bytes};
+use axum::extract::Request;
 use futures::StreamExt as _;
 use http_body_util::LengthLimitError;
 use model::json::MAX_REQUEST_BYTES;

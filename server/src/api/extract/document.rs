@@ -5,11 +5,9 @@
 //! the handler wants. Large documents are parsed on a blocking thread, so that other requests do not wait.
 
 use super::body::{read_body, share};
-use crate::{
-    api::problem::Problem,
-    json_text::{self, Unreadable, Why},
-    middleware::request_memory::Share,
-};
+use crate::api::problem::Problem;
+use crate::json_text::{self, Unreadable, Why};
+use crate::middleware::request_memory::Share;
 use axum::extract::Request;
 use model::{json::check, problem::FieldError, text::sanitise};
 use serde_json::{Value, error::Category};

@@ -1,8 +1,7 @@
 use crate::api::problem::Problem;
-use axum::{
-    extract::FromRequestParts,
-    http::{header, request::Parts},
-};
+use axum::extract::FromRequestParts;
+use axum::http::header;
+use axum::http::request::Parts;
 use model::etag;
 
 /// The `If-Match` of a change or a deletion: it applies to the version the client has read, or is refused (412).

@@ -2,10 +2,8 @@
 
 use super::{body::read_body, document::document};
 use crate::api::problem::Problem;
-use axum::{
-    extract::{FromRequest, Request},
-    http::{HeaderMap, header},
-};
+use axum::extract::{FromRequest, Request};
+use axum::http::{HeaderMap, header};
 use model::{json::escape, problem::Faults, text::sanitise};
 use serde::de::DeserializeOwned;
 use serde_json::Value;

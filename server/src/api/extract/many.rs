@@ -1,9 +1,7 @@
 //! Bodies that are one item or an array of up to 1,000 of them.
 
-use super::{
-    document::document,
-    json::{media_type, typed},
-};
+use super::document::document;
+use super::json::{media_type, typed};
 use crate::api::problem::Problem;
 use axum::extract::{FromRequest, Request};
 use model::{one_or_many::OneOrMany, problem::Faults};

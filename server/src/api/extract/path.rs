@@ -1,10 +1,8 @@
 //! Ids of the URL. A malformed id answers like an unknown one (404).
 
 use crate::api::problem::Problem;
-use axum::{
-    extract::{FromRequestParts, Path},
-    http::request::Parts,
-};
+use axum::extract::{FromRequestParts, Path};
+use axum::http::request::Parts;
 use model::{key::is_key, record::RecordKey};
 use std::str::FromStr;
 

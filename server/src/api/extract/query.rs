@@ -3,12 +3,10 @@
 use super::json::in_words;
 use crate::api::problem::Problem;
 use axum::{extract::FromRequestParts, http::request::Parts};
-use model::{
-    filter::gather,
-    page::{PageError, PageRequest},
-    problem::Faults,
-    text::sanitise,
-};
+use model::filter::gather;
+use model::page::{PageError, PageRequest};
+use model::problem::Faults;
+use model::text::sanitise;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use service::Pages;
 use url::form_urlencoded;

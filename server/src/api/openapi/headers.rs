@@ -1,10 +1,8 @@
 //! Response headers that clients use.
 
 use super::IDEMPOTENCY_KEY;
-use utoipa::openapi::{
-    HeaderBuilder, KnownFormat, ObjectBuilder, RefOr, SchemaFormat, Type,
-    path::{Operation, Parameter, PathItem},
-};
+use utoipa::openapi::path::{Operation, Parameter, PathItem};
+use utoipa::openapi::{HeaderBuilder, KnownFormat, ObjectBuilder, RefOr, SchemaFormat, Type};
 
 const ETAG: &str =
     "The version: send it as `If-Match` with a change or a deletion that is based on this answer.";

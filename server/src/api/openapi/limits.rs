@@ -3,14 +3,10 @@
 use crate::api::extract::MAX_VALUE_CHARS;
 use model::{failure::NOTE_CHARS, limits, rules::narrowing};
 use std::ops::RangeInclusive;
-use utoipa::{
-    Number,
-    openapi::{
-        Content, OpenApi, Ref, RefOr, Schema, Type,
-        path::{Parameter, ParameterIn},
-        schema::{Array, ArrayItems, Object, SchemaType},
-    },
-};
+use utoipa::Number;
+use utoipa::openapi::path::{Parameter, ParameterIn};
+use utoipa::openapi::schema::{Array, ArrayItems, Object, SchemaType};
+use utoipa::openapi::{Content, OpenApi, Ref, RefOr, Schema, Type};
 
 enum Limit {
     /// The least and the largest number.

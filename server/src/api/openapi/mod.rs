@@ -5,19 +5,15 @@ mod examples;
 mod headers;
 mod limits;
 
-use crate::{
-    api::problem::{CONTENT_TYPE, Document},
-    middleware::KEYLESS_PATH,
-    state::AppState,
-};
+use crate::api::problem::{CONTENT_TYPE, Document};
+use crate::middleware::KEYLESS_PATH;
+use crate::state::AppState;
 use axum::Router;
-use model::{
-    limits::KEY_CHARS,
-    opened::{ExplainedJob, LiveUpdate},
-    operation::NewBulk,
-    snapshot_changes::SnapshotChanges,
-    stats::{IntegrationGauge, Snapshot},
-};
+use model::limits::KEY_CHARS;
+use model::opened::{ExplainedJob, LiveUpdate};
+use model::operation::NewBulk;
+use model::snapshot_changes::SnapshotChanges;
+use model::stats::{IntegrationGauge, Snapshot};
 use utoipa::{
     OpenApi as _, ToSchema as _,
     openapi::{

@@ -2,13 +2,11 @@
 
 mod rows;
 
-use crate::{
-    commands::flags::{DatabaseConcerns, Flags},
-    config::{DatabaseSettings, TelemetrySettings},
-    export_format::{ExportFormat, Writer},
-    program::{app, block_on, delivery_without_key, with_pool},
-    telemetry,
-};
+use crate::commands::flags::{DatabaseConcerns, Flags};
+use crate::config::{DatabaseSettings, TelemetrySettings};
+use crate::export_format::{ExportFormat, Writer};
+use crate::program::{app, block_on, delivery_without_key, with_pool};
+use crate::telemetry;
 use clap::Args;
 use delivery::DeliveryConfig;
 use model::{actor::Scope, id::IntegrationId};

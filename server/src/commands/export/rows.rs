@@ -3,16 +3,14 @@
 use crate::export_format::{DEAD_LETTERS, Writer};
 use clap::ValueEnum;
 use delivery::Delivery;
-use model::{
-    actor::Scope,
-    filter::JobFilter,
-    id::{AppId, IntegrationId},
-    integration::Integration,
-    integration_query::IntegrationFilter,
-    page::{MAX_LIMIT, Page, PageRequest},
-    record::{RecordFilter, SentFilter, SentRecord},
-    record_page::RecordPageRequest,
-};
+use model::actor::Scope;
+use model::filter::JobFilter;
+use model::id::{AppId, IntegrationId};
+use model::integration::Integration;
+use model::integration_query::IntegrationFilter;
+use model::page::{MAX_LIMIT, Page, PageRequest};
+use model::record::{RecordFilter, SentFilter, SentRecord};
+use model::record_page::RecordPageRequest;
 use serde::Serialize;
 use service::Pages;
 use std::io::Write;

@@ -1,7 +1,5 @@
-use reqwest::{
-    Method, RequestBuilder,
-    header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue},
-};
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Method, RequestBuilder};
 use serde_json::Value;
 use std::time::Duration;
 

@@ -1,14 +1,10 @@
 //! A proxy of the database that loses the answer to a commit.
 
 use sqlx::{PgPool, postgres::PgConnectOptions};
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
-};
-use tokio::{
-    io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, split},
-    net::{TcpListener, TcpStream, UnixStream},
-};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, split};
+use tokio::net::{TcpListener, TcpStream, UnixStream};
 
 /// Forwards connections; while it is lossy, a connection that commits is closed when the database answers.
 pub(crate) struct Lossy {

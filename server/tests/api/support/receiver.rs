@@ -1,15 +1,11 @@
-use axum::{
-    Router,
-    body::Bytes,
-    extract::State,
-    http::{HeaderMap, StatusCode},
-};
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
 use serde_json::Value;
 use std::{net::SocketAddr, time::Duration};
-use tokio::{
-    net::TcpListener,
-    sync::{Mutex, mpsc},
-};
+use tokio::net::TcpListener;
+use tokio::sync::{Mutex, mpsc};
 
 /// An external system that gives every request the same answer and keeps the requests.
 pub(crate) struct Receiver {

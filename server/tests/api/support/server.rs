@@ -4,18 +4,14 @@ use chrono::{DateTime, Utc};
 use delivery::{Delivery, DeliveryConfig, MasterKey, TargetGuard};
 use insight::live::LiveHub;
 use model::{actor::Role, api_key::NewApiKey, id::AppId, rules::backoff::Backoff, stats::Snapshot};
-use queue::{
-    EngineConfig, Waker,
-    maintenance::Maintenance,
-    worker::{Engine, Handlers},
-};
+use queue::maintenance::Maintenance;
+use queue::worker::{Engine, Handlers};
+use queue::{EngineConfig, Waker};
 use serde_json::json;
-use server::{
-    connections::{self, ConnectionLimits},
-    middleware::{Pace, RequestMemory},
-    replica::Replica,
-    state::{AppSettings, AppState, Parts, Pools, leptos_options},
-};
+use server::connections::{self, ConnectionLimits};
+use server::middleware::{Pace, RequestMemory};
+use server::replica::Replica;
+use server::state::{AppSettings, AppState, Parts, Pools, leptos_options};
 use service::Headgate;
 use sqlx::PgPool;
 use std::{net::SocketAddr, time::Duration};

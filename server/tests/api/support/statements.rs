@@ -1,13 +1,9 @@
 use std::{cell::RefCell, fmt::Debug, sync::Once};
-use tracing::{
-    Event, Subscriber,
-    field::{Field, Visit},
-};
-use tracing_subscriber::{
-    Layer,
-    filter::{LevelFilter, Targets},
-    layer::{Context, SubscriberExt as _},
-};
+use tracing::field::{Field, Visit};
+use tracing::{Event, Subscriber};
+use tracing_subscriber::Layer;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::layer::{Context, SubscriberExt as _};
 
 thread_local! {
     /// The statements of this thread, if it records them. A test and its server run in one thread.

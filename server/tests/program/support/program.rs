@@ -1,22 +1,16 @@
 //! The built `headgate` as a child process, with an environment of its own.
 
 use super::{Api, Database};
-use nix::{
-    sys::signal::{Signal, kill},
-    unistd::Pid,
-};
-use std::{
-    io::Write as _,
-    path::PathBuf,
-    process::Stdio,
-    sync::{Arc, Mutex},
-    time::Duration,
-};
-use tokio::{
-    io::{AsyncBufReadExt as _, AsyncRead, BufReader},
-    process::{Child, Command},
-    time::timeout,
-};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
+use tokio::process::{Child, Command};
+use tokio::time::timeout;
 
 /// Accepted by every program that [`Program::serve`] starts.
 pub(crate) const ADMIN_KEY: &str = "an-operators-key-for-tests-0123456789";

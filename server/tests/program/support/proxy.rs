@@ -2,11 +2,9 @@
 
 use sqlx::postgres::PgConnectOptions;
 use std::{net::Ipv4Addr, path::PathBuf};
-use tokio::{
-    io::{AsyncRead, AsyncWrite, copy_bidirectional},
-    net::{TcpListener, TcpStream, UnixStream},
-    sync::watch,
-};
+use tokio::io::{AsyncRead, AsyncWrite, copy_bidirectional};
+use tokio::net::{TcpListener, TcpStream, UnixStream};
+use tokio::sync::watch;
 
 /// Forwards connections to the server while it is on; cuts them and refuses new ones while it is off.
 pub(crate) struct Proxy {

@@ -1,18 +1,14 @@
 //! An external system that builds its copy of the catalog only from what it is sent.
 
-use axum::{
-    Router,
-    body::Bytes,
-    extract::State,
-    http::{HeaderMap, StatusCode},
-    routing::post,
-};
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::routing::post;
 use serde_json::{Map, Value};
-use std::{
-    collections::BTreeMap,
-    net::Ipv4Addr,
-    sync::{Arc, Mutex},
-};
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+use std::sync::{Arc, Mutex};
 use tokio::net::TcpListener;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

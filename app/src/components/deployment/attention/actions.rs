@@ -1,10 +1,8 @@
 //! The remedy next to what is wrong, and controls.
 
-use crate::{
-    calls::integrations::{PauseIntegration, ResumeIntegration, SteerBreaker},
-    components::Judged,
-    ui::{Button, ButtonKind, HiddenFields, LinkButton, PostForm},
-};
+use crate::calls::integrations::{PauseIntegration, ResumeIntegration, SteerBreaker};
+use crate::components::Judged;
+use crate::ui::{Button, ButtonKind, HiddenFields, LinkButton, PostForm};
 use leptos::prelude::*;
 use model::{breaker::BreakerState, integration::IntegrationState, rules::health::HealthKind};
 

@@ -4,11 +4,9 @@ mod actions;
 mod row;
 
 use self::row::Row;
-use crate::{
-    components::{GrowingFailures, HealthText, Warnings, row_of},
-    state::base_path,
-    ui::{EmptyState, Glyph, Tone},
-};
+use crate::components::{GrowingFailures, HealthText, Warnings, row_of};
+use crate::state::base_path;
+use crate::ui::{EmptyState, Glyph, Tone};
 use leptos::prelude::*;
 use model::stats::Snapshot;
 

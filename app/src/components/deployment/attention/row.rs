@@ -1,10 +1,9 @@
 //! What is wrong with one integration.
 
 use super::actions::Actions;
-use crate::{
-    components::{HealthBadge, Judged, integrations::rate_limit_use::in_words},
-    ui::{Link, ProgressBar, RichText, Tone},
-};
+use crate::components::integrations::rate_limit_use::in_words;
+use crate::components::{HealthBadge, Judged};
+use crate::ui::{Link, ProgressBar, RichText, Tone};
 use leptos::prelude::*;
 
 #[component]

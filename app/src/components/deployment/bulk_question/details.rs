@@ -1,10 +1,8 @@
 //! What a bulk action would affect, as it was counted.
 
-use crate::{
-    components::{IntegrationLink, JobStateStyle},
-    format,
-    ui::{Fact, Facts, Link},
-};
+use crate::components::{IntegrationLink, JobStateStyle};
+use crate::format;
+use crate::ui::{Fact, Facts, Link};
 use leptos::prelude::*;
 use model::operation::{AT_ONCE, AddedLoad, DryRun, DryRunPart, SampleRow};
 use model::views::names::Names;

@@ -4,15 +4,11 @@ mod details;
 
 use self::details::Details;
 use super::operation_words::{things, verb};
-use crate::{
-    calls::bulk::Bulk,
-    ui::{Button, ButtonKind, Dialog, HiddenFields, LinkButton, PostForm, TextField},
-};
+use crate::calls::bulk::Bulk;
+use crate::ui::{Button, ButtonKind, Dialog, HiddenFields, LinkButton, PostForm, TextField};
 use leptos::prelude::*;
-use model::{
-    operation::{AT_ONCE, BulkAction, BulkSubject},
-    views::bulk::BulkPreview,
-};
+use model::operation::{AT_ONCE, BulkAction, BulkSubject};
+use model::views::bulk::BulkPreview;
 
 #[component]
 pub fn BulkQuestion(

@@ -2,11 +2,9 @@
 
 use super::super::attempt_words::reason_phrase;
 use crate::format;
-use model::{
-    attempt::Attempt,
-    exchange::{AnswerHead, BodySize, Header, SentRequest},
-    text::EXCERPT_CHARS,
-};
+use model::attempt::Attempt;
+use model::exchange::{AnswerHead, BodySize, Header, SentRequest};
+use model::text::EXCERPT_CHARS;
 
 pub fn request_text(request: &SentRequest) -> String {
     let SentRequest { method, url, headers, excerpt, .. } = request;

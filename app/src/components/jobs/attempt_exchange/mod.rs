@@ -3,17 +3,13 @@
 mod messages;
 mod phases;
 
-use self::{
-    messages::{answer_size, answer_text, request_size, request_text},
-    phases::{Phases, in_words, parts},
-};
+use self::messages::{answer_size, answer_text, request_size, request_text};
+use self::phases::{Phases, in_words, parts};
 use crate::{format, ui::CopyButton};
 use leptos::prelude::*;
-use model::{
-    attempt::{Attempt, AttemptOutcome},
-    exchange::Exchange,
-    text::shown,
-};
+use model::attempt::{Attempt, AttemptOutcome};
+use model::exchange::Exchange;
+use model::text::shown;
 
 #[component]
 pub fn AttemptExchange(

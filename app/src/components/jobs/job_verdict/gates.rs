@@ -3,10 +3,8 @@
 use super::targets::{Target, Targets};
 use crate::format;
 use chrono::{DateTime, Utc};
-use model::{
-    rules::explain::{Reason, ReasonCode},
-    stats::IntegrationGauge,
-};
+use model::rules::explain::{Reason, ReasonCode};
+use model::stats::IntegrationGauge;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gate {

@@ -4,23 +4,17 @@ mod gates;
 mod targets;
 mod words;
 
-use self::{
-    gates::{gates, until_in_words},
-    targets::{TargetLink, Targets},
-    words::{first_blocker, headline, remark},
-};
-use crate::{
-    components::JobStateStyle,
-    state::clock,
-    ui::{Glyph, Icon, RichText},
-};
+use self::gates::{gates, until_in_words};
+use self::targets::{TargetLink, Targets};
+use self::words::{first_blocker, headline, remark};
+use crate::components::JobStateStyle;
+use crate::state::clock;
+use crate::ui::{Glyph, Icon, RichText};
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
-use model::{
-    job::{Job, JobStatus},
-    rules::explain::Explanation,
-    stats::IntegrationGauge,
-};
+use model::job::{Job, JobStatus};
+use model::rules::explain::Explanation;
+use model::stats::IntegrationGauge;
 
 #[component]
 pub fn JobVerdict(

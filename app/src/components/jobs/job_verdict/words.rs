@@ -2,11 +2,9 @@
 
 use crate::{format, ui::literal};
 use chrono::{DateTime, Utc};
+use model::job::{Job, JobStatus};
+use model::rules::explain::{Explanation, Reason, ReasonCode};
 use model::text::ordinal;
-use model::{
-    job::{Job, JobStatus},
-    rules::explain::{Explanation, Reason, ReasonCode},
-};
 
 pub fn headline(job: &Job, explanation: &Explanation, now: DateTime<Utc>) -> String {
     let at = |at: Option<DateTime<Utc>>| {

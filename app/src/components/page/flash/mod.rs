@@ -5,11 +5,9 @@ mod table;
 
 pub use table::Flash;
 
-use crate::{
-    format::{self, count},
-    state::page_url::{self, PageUrl},
-    ui::{Glyph, Notice, Tone},
-};
+use crate::format::{self, count};
+use crate::state::page_url::{self, PageUrl};
+use crate::ui::{Glyph, Notice, Tone};
 use leptos::prelude::*;
 use model::{id::OperationId, job::JobStatus};
 

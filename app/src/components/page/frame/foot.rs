@@ -1,11 +1,9 @@
 //! The end of the navigation: who is signed in, the theme, and the way out.
 
-use crate::{
-    calls::session::Session,
-    components::ThemeSwitch,
-    state::base_path,
-    ui::{Glyph, Icon},
-};
+use crate::calls::session::Session;
+use crate::components::ThemeSwitch;
+use crate::state::base_path;
+use crate::ui::{Glyph, Icon};
 use leptos::prelude::*;
 
 #[component]

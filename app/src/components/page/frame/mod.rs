@@ -4,13 +4,11 @@ mod foot;
 mod navigation;
 
 use self::{foot::Foot, navigation::Navigation};
-use crate::{
-    calls::stats::load_nav_counts,
-    components::{FlashBar, KeyHelp, Logo, Palette, Reader},
-    format,
-    state::{clock, freeze, live, revision},
-    ui::{Glyph, Link, Notice, Tone},
-};
+use crate::calls::stats::load_nav_counts;
+use crate::components::{FlashBar, KeyHelp, Logo, Palette, Reader};
+use crate::format;
+use crate::state::{clock, freeze, live, revision};
+use crate::ui::{Glyph, Link, Notice, Tone};
 use leptos::prelude::*;
 use leptos_router::components::Outlet;
 use model::views::overview::NavCounts;

@@ -1,12 +1,10 @@
 //! Links to the pages a role may open, some with a number.
 
-use crate::{
-    calls::session::Session,
-    components::page_table::{ConsolePage, Group},
-    format,
-    state::page_url,
-    ui::{Icon, Link},
-};
+use crate::calls::session::Session;
+use crate::components::page_table::{ConsolePage, Group};
+use crate::format;
+use crate::state::page_url;
+use crate::ui::{Icon, Link};
 use leptos::prelude::*;
 use model::{rules::permission::Permission, views::overview::NavCounts};
 

@@ -1,13 +1,11 @@
 //! What the palette offers: pages and actions for a role, and search results.
 
 use crate::{calls::session::Session, components::page_table::ConsolePage, ui::Glyph};
-use model::{
-    found::{Found, FoundKind},
-    id::IntegrationId,
-    integration::IntegrationState,
-    rules::permission::Permission,
-    views::find::SearchResults,
-};
+use model::found::{Found, FoundKind};
+use model::id::IntegrationId;
+use model::integration::IntegrationState;
+use model::rules::permission::Permission;
+use model::views::find::SearchResults;
 
 /// What choosing an item does.
 #[derive(Clone, Debug, PartialEq, Eq)]

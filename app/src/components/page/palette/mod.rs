@@ -3,15 +3,11 @@
 mod items;
 
 use self::items::{Command, Item, pages, search, things};
-use crate::{
-    calls::{
-        find::find,
-        integrations::{PauseIntegration, ResumeIntegration},
-        session::Session,
-    },
-    state::{base_path, keys, page_url},
-    ui::{Glyph, Icon, follow},
-};
+use crate::calls::find::find;
+use crate::calls::integrations::{PauseIntegration, ResumeIntegration};
+use crate::calls::session::Session;
+use crate::state::{base_path, keys, page_url};
+use crate::ui::{Glyph, Icon, follow};
 use leptos::{ev, html, prelude::*, task::spawn_local};
 use leptos_router::hooks::use_navigate;
 use model::views::find::SearchResults;

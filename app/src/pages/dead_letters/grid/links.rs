@@ -1,19 +1,16 @@
 //! The cells of the grid: each number is a link to what it counts.
 
 use super::number;
-use crate::{
-    components::IntegrationLink,
-    format,
-    state::{grid_url, page_url::PageUrl},
-    ui::Link,
-};
+use crate::components::IntegrationLink;
+use crate::format;
+use crate::state::grid_url;
+use crate::state::page_url::PageUrl;
+use crate::ui::Link;
 use leptos::prelude::*;
+use model::dead_letter_grid::{GridCause, GridRow};
+use model::failure::CauseId;
+use model::id::IntegrationId;
 use model::views::names::Names;
-use model::{
-    dead_letter_grid::{GridCause, GridRow},
-    failure::CauseId,
-    id::IntegrationId,
-};
 
 /// Links of the grid, and how its numbers are written.
 #[derive(Clone)]

@@ -3,11 +3,10 @@
 mod links;
 
 use self::links::{Links, line};
-use crate::{
-    format,
-    state::{grid_url, page_url::PageUrl},
-    ui::{Card, Link, Table, Tone},
-};
+use crate::format;
+use crate::state::grid_url;
+use crate::state::page_url::PageUrl;
+use crate::ui::{Card, Link, Table, Tone};
 use leptos::prelude::*;
 use model::views::names::Names;
 use model::{dead_letter_grid::DeadLetterGrid, matched::AtLeast};

@@ -4,34 +4,24 @@ mod head;
 mod row;
 mod selected_actions;
 
-use self::{
-    head::Head,
-    row::{Row, columns},
-    selected_actions::SelectedActions,
-};
-use super::{
-    bin::{self, Bin},
-    grid::{self, Grid},
-};
-use crate::{
-    calls::dead_letters::{list_bin, list_dead_letters},
-    components::{EmptyList, FilterBar, FilterSentence, Loaded, page_table::ConsolePage},
-    format,
-    pages::bulk_question::{Asked, Question, ask},
-    state::{
-        clock, grid_url,
-        page_url::{self, PageUrl},
-        revision, url_filters,
-    },
-    ui::{Glyph, ListCard, PageLinks, Remount, Table, Tone},
-};
+use self::head::Head;
+use self::row::{Row, columns};
+use self::selected_actions::SelectedActions;
+use super::bin::{self, Bin};
+use super::grid::{self, Grid};
+use crate::calls::dead_letters::{list_bin, list_dead_letters};
+use crate::components::page_table::ConsolePage;
+use crate::components::{EmptyList, FilterBar, FilterSentence, Loaded};
+use crate::format;
+use crate::pages::bulk_question::{Asked, Question, ask};
+use crate::state::page_url::{self, PageUrl};
+use crate::state::{clock, grid_url, revision, url_filters};
+use crate::ui::{Glyph, ListCard, PageLinks, Remount, Table, Tone};
 use leptos::prelude::*;
-use model::{
-    dead_letter_grid::DeadLetterGrid,
-    operation::BulkSubject,
-    rules::permission::Permission,
-    views::dead_letters::{self, DeadLetterList},
-};
+use model::dead_letter_grid::DeadLetterGrid;
+use model::operation::BulkSubject;
+use model::rules::permission::Permission;
+use model::views::dead_letters::{self, DeadLetterList};
 use serde::{Deserialize, Serialize};
 
 #[component]

@@ -1,11 +1,9 @@
 //! A dead letter's row, and the columns it fills.
 
 use super::Rights;
-use crate::{
-    components::IntegrationLink,
-    format,
-    ui::{Ago, CheckField, Link, data_label},
-};
+use crate::components::IntegrationLink;
+use crate::format;
+use crate::ui::{Ago, CheckField, Link, data_label};
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use model::dead_letter::DeadLetter;

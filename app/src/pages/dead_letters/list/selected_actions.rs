@@ -1,11 +1,9 @@
 //! What can be done with selected dead letters.
 
 use super::Rights;
-use crate::{
-    calls::bulk::Bulk,
-    state::base_path,
-    ui::{Button, ButtonKind, Glyph, HiddenFields, PostForm},
-};
+use crate::calls::bulk::Bulk;
+use crate::state::base_path;
+use crate::ui::{Button, ButtonKind, Glyph, HiddenFields, PostForm};
 use leptos::prelude::*;
 
 /// Purging leads to its question with a GET, so that the question has an address and a count.

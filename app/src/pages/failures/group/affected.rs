@@ -1,11 +1,9 @@
 //! The integrations that have jobs of a group.
 
 use super::super::group_words;
-use crate::{
-    format,
-    state::refresh,
-    ui::{Ago, Link, Table},
-};
+use crate::format;
+use crate::state::refresh;
+use crate::ui::{Ago, Link, Table};
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use model::failure::{AffectedIntegration, FailureDetail};

@@ -1,9 +1,7 @@
 //! What a reader says about a group: snoozed, fixed, or open again.
 
-use crate::{
-    calls::failures::MarkFailure,
-    ui::{Button, Glyph, HiddenFields, PostForm, SelectField, SelectOption},
-};
+use crate::calls::failures::MarkFailure;
+use crate::ui::{Button, Glyph, HiddenFields, PostForm, SelectField, SelectOption};
 use leptos::prelude::*;
 use model::failure::FailureState;
 

@@ -5,17 +5,14 @@ mod marks;
 
 use self::{affected::Affected, marks::Marks};
 use super::{group_words, note_form::NoteForm};
-use crate::{
-    format,
-    state::{page_url::PageUrl, refresh},
-    ui::{ButtonKind, Card, Glyph, HiddenFields, LinkButton, Pill},
-};
+use crate::format;
+use crate::state::page_url::PageUrl;
+use crate::state::refresh;
+use crate::ui::{ButtonKind, Card, Glyph, HiddenFields, LinkButton, Pill};
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
-use model::{
-    failure::{FailureDetail, FailureGroup, FailureState},
-    views::failures::FailureList,
-};
+use model::failure::{FailureDetail, FailureGroup, FailureState};
+use model::views::failures::FailureList;
 
 /// The card above the list.
 #[component]

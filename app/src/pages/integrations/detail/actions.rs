@@ -1,15 +1,11 @@
 //! What can be done with an integration.
 
 use super::Rights;
-use crate::{
-    calls::integrations::{PauseIntegration, ResumeIntegration, SteerBreaker},
-    ui::{Button, ButtonKind, Glyph, HiddenFields, LinkButton, PostForm},
-};
+use crate::calls::integrations::{PauseIntegration, ResumeIntegration, SteerBreaker};
+use crate::ui::{Button, ButtonKind, Glyph, HiddenFields, LinkButton, PostForm};
 use leptos::prelude::*;
-use model::{
-    breaker::{Breaker, BreakerState},
-    integration::{Integration, IntegrationState},
-};
+use model::breaker::{Breaker, BreakerState};
+use model::integration::{Integration, IntegrationState};
 
 /// Remedies, while something is wrong; then controls.
 #[component]

@@ -1,9 +1,7 @@
 //! The numbers of an integration, each linked to what it counts.
 
-use crate::{
-    format,
-    ui::{Link, ProgressBar, Sparkline, Tone},
-};
+use crate::format;
+use crate::ui::{Link, ProgressBar, Sparkline, Tone};
 use leptos::prelude::*;
 use model::{id::IntegrationId, stats::IntegrationGauge};
 

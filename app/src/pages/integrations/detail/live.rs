@@ -1,19 +1,15 @@
 //! An integration as it is now: its numbers are streamed, its charts loaded again.
 
-use crate::{
-    calls::integrations::load_integration_charts,
-    components::HealthText,
-    state::{live, opened, refresh, revision},
-};
+use crate::calls::integrations::load_integration_charts;
+use crate::components::HealthText;
+use crate::state::{live, opened, refresh, revision};
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
-use model::{
-    breaker::{Breaker, BreakerState},
-    integration::Integration,
-    opened::Opened,
-    stats::{IntegrationGauge, Window},
-    views::integration_page::IntegrationCharts,
-};
+use model::breaker::{Breaker, BreakerState};
+use model::integration::Integration;
+use model::opened::Opened;
+use model::stats::{IntegrationGauge, Window};
+use model::views::integration_page::IntegrationCharts;
 use std::time::Duration;
 
 #[derive(Clone, Copy)]

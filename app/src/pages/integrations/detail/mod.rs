@@ -9,29 +9,24 @@ use super::{
     activity::Activity, failures::Failures, limit_use::LimitsUse, limits_form::LimitsForm,
     recent_jobs::RecentJobs, resyncs::Resyncs, settings::Settings,
 };
-use crate::{
-    calls::{error::CallError, integrations::load_integration},
-    components::{
-        AnswersCard, BreakerPanel, FlowChart, HealthBadge, LatencyCard, LiveBadge, Loaded, PageHead,
-        RetryPyramid, ThroughputChart, page_table::ConsolePage, window_segments,
-    },
-    state::{
-        clock,
-        page_url::{self, PageUrl},
-        revision,
-        what_if::Load,
-    },
-    ui::{Card, ChartCursor, Link, RichText, Segmented},
+use crate::calls::error::CallError;
+use crate::calls::integrations::load_integration;
+use crate::components::page_table::ConsolePage;
+use crate::components::{
+    AnswersCard, BreakerPanel, FlowChart, HealthBadge, LatencyCard, LiveBadge, Loaded, PageHead,
+    RetryPyramid, ThroughputChart, window_segments,
 };
+use crate::state::page_url::{self, PageUrl};
+use crate::state::what_if::Load;
+use crate::state::{clock, revision};
+use crate::ui::{Card, ChartCursor, Link, RichText, Segmented};
 use leptos::prelude::*;
 use leptos_router::hooks::use_params_map;
-use model::{
-    id::IntegrationId,
-    integration::{IntegrationState, IntegrationType},
-    rules::permission::Permission,
-    stats::Window,
-    views::integration_page::IntegrationPage,
-};
+use model::id::IntegrationId;
+use model::integration::{IntegrationState, IntegrationType};
+use model::rules::permission::Permission;
+use model::stats::Window;
+use model::views::integration_page::IntegrationPage;
 
 #[component]
 pub fn IntegrationDetailPage() -> impl IntoView {

@@ -1,9 +1,8 @@
 //! The columns of the list of integrations. Each sorts.
 
-use crate::{
-    state::{integration_query, page_url::PageUrl},
-    ui::Link,
-};
+use crate::state::integration_query;
+use crate::state::page_url::PageUrl;
+use crate::ui::Link;
 use leptos::prelude::*;
 use model::integration_query::{IntegrationQuery, Order};
 

@@ -1,15 +1,12 @@
 //! Filters of the list of integrations. A GET form: they are in the address, and need no script.
 
-use crate::{
-    state::{base_path, page_url::PageUrl},
-    ui::{Button, Glyph, LinkButton, SelectField, SelectOption, TextField},
-};
+use crate::state::base_path;
+use crate::state::page_url::PageUrl;
+use crate::ui::{Button, Glyph, LinkButton, SelectField, SelectOption, TextField};
 use leptos::prelude::*;
-use model::{
-    id::AppId,
-    integration::IntegrationType,
-    integration_query::{Group, IntegrationQuery},
-};
+use model::id::AppId;
+use model::integration::IntegrationType;
+use model::integration_query::{Group, IntegrationQuery};
 
 #[component]
 pub fn Filter(query: IntegrationQuery, here: PageUrl, apps: Vec<(AppId, String)>) -> impl IntoView {

@@ -4,29 +4,21 @@ mod columns;
 mod filter;
 
 use self::{columns::columns, filter::Filter};
-use super::{
-    bulk::{BulkActions, Question},
-    groups::Groups,
-    row::Row,
-};
-use crate::{
-    calls::integration_list::{ask_integrations, list_integrations},
-    components::{EmptyList, LiveBadge, Loaded, PageHead, page_table::ConsolePage},
-    format,
-    state::{
-        integration_query, live,
-        page_url::{self, PageUrl},
-        refresh, revision,
-    },
-    ui::{Glyph, Link, ListCard, PageLinks, Remount, Segment, Segmented, Table},
-};
+use super::bulk::{BulkActions, Question};
+use super::groups::Groups;
+use super::row::Row;
+use crate::calls::integration_list::{ask_integrations, list_integrations};
+use crate::components::page_table::ConsolePage;
+use crate::components::{EmptyList, LiveBadge, Loaded, PageHead};
+use crate::format;
+use crate::state::page_url::{self, PageUrl};
+use crate::state::{integration_query, live, refresh, revision};
+use crate::ui::{Glyph, Link, ListCard, PageLinks, Remount, Segment, Segmented, Table};
 use leptos::prelude::*;
-use model::{
-    integration_bulk::IntegrationBulkAction,
-    integration_query::Only,
-    rules::permission::Permission,
-    views::integration_list::{IntegrationList, PAGE_ROWS},
-};
+use model::integration_bulk::IntegrationBulkAction;
+use model::integration_query::Only;
+use model::rules::permission::Permission;
+use model::views::integration_list::{IntegrationList, PAGE_ROWS};
 use std::time::Duration;
 
 #[component]

@@ -1,13 +1,9 @@
 //! What a job belongs to: its names and keys, its neighbours, its record.
 
-use super::{
-    super::{
-        facts::JobFacts,
-        folded::FoldedIn,
-        related::{Correlated, KeyQueue},
-    },
-    live::LiveJob,
-};
+use super::super::facts::JobFacts;
+use super::super::folded::FoldedIn;
+use super::super::related::{Correlated, KeyQueue};
+use super::live::LiveJob;
 use crate::{components::RecordSyncs, ui::Card};
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;

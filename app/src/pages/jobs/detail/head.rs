@@ -1,11 +1,10 @@
 //! The head of a job's page: what it is, its state, and what can be done with it.
 
 use super::{super::subject::subject, live::LiveJob};
-use crate::{
-    calls::jobs::RequeueJob,
-    components::{JobStateBadge, LiveBadge, PageHead, page_table::ConsolePage},
-    ui::{Button, ButtonKind, Glyph, HiddenFields, Link, LinkButton, PostForm},
-};
+use crate::calls::jobs::RequeueJob;
+use crate::components::page_table::ConsolePage;
+use crate::components::{JobStateBadge, LiveBadge, PageHead};
+use crate::ui::{Button, ButtonKind, Glyph, HiddenFields, Link, LinkButton, PostForm};
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use model::job::JobStatus;

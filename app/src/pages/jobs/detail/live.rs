@@ -1,19 +1,15 @@
 //! A job as it is now: pushed on each change, and loaded again for what is not pushed.
 
-use crate::{
-    calls::jobs::load_job,
-    state::{opened, refresh},
-};
+use crate::calls::jobs::load_job;
+use crate::state::{opened, refresh};
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
-use model::{
-    attempt::Attempt,
-    job::{FoldedChange, Job, JobStatus, Progress},
-    opened::{ExplainedJob, LiveUpdate, Opened},
-    request::RequestPreview,
-    rules::explain::Explanation,
-    views::job_page::{JobContext, JobPage, JobRecord},
-};
+use model::attempt::Attempt;
+use model::job::{FoldedChange, Job, JobStatus, Progress};
+use model::opened::{ExplainedJob, LiveUpdate, Opened};
+use model::request::RequestPreview;
+use model::rules::explain::Explanation;
+use model::views::job_page::{JobContext, JobPage, JobRecord};
 use serde_json::Value;
 use std::time::Duration;
 

@@ -17,13 +17,11 @@ use crate::{
 };
 use leptos::prelude::*;
 use leptos_router::hooks::use_params_map;
-use model::{
-    id::{IntegrationId, JobId},
-    job::JobStatus,
-    rules::permission::Permission,
-    stats::IntegrationGauge,
-    views::job_page::{JobPage, JobRecord},
-};
+use model::id::{IntegrationId, JobId};
+use model::job::JobStatus;
+use model::rules::permission::Permission;
+use model::stats::IntegrationGauge;
+use model::views::job_page::{JobPage, JobRecord};
 
 #[component]
 pub fn JobDetailPage() -> impl IntoView {

@@ -4,11 +4,9 @@ use super::{
     super::{edit::EditAndRetry, request::AsCurl, what_it_sends::WhatItSends},
     live::LiveJob,
 };
-use crate::{
-    components::{AttemptTimeline, History, Payload},
-    state::{page_url, payload_draft},
-    ui::{Card, EmptyState, Glyph},
-};
+use crate::components::{AttemptTimeline, History, Payload};
+use crate::state::{page_url, payload_draft};
+use crate::ui::{Card, EmptyState, Glyph};
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use model::job::JobStatus;

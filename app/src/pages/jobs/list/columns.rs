@@ -1,20 +1,14 @@
 //! The head of the list's table.
 
 use super::super::checkbox::PageCheckbox;
-use crate::{
-    state::{
-        job_columns::{heading, is_number},
-        page_url::PageUrl,
-        selection::Selection,
-        url_filters,
-    },
-    ui::Link,
-};
+use crate::state::job_columns::{heading, is_number};
+use crate::state::page_url::PageUrl;
+use crate::state::selection::Selection;
+use crate::state::url_filters;
+use crate::ui::Link;
 use leptos::prelude::*;
-use model::{
-    job_columns::{JobColumn, JobColumns},
-    page::Order,
-};
+use model::job_columns::{JobColumn, JobColumns};
+use model::page::Order;
 use uuid::Uuid;
 
 /// Rows that can be selected.

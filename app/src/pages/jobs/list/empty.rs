@@ -1,9 +1,7 @@
 //! Why there are no jobs to show.
 
-use crate::{
-    components::EmptyList,
-    ui::{EmptyState, Glyph, Tone},
-};
+use crate::components::EmptyList;
+use crate::ui::{EmptyState, Glyph, Tone};
 use leptos::prelude::*;
 
 #[component]

@@ -1,11 +1,10 @@
 //! The head of the list: what it shows, and what to do with all of it.
 
 use super::states::headline;
-use crate::{
-    components::{LiveBadge, PageHead, page_table::ConsolePage},
-    state::page_url::PageUrl,
-    ui::{ButtonKind, Glyph, LinkButton},
-};
+use crate::components::page_table::ConsolePage;
+use crate::components::{LiveBadge, PageHead};
+use crate::state::page_url::PageUrl;
+use crate::ui::{ButtonKind, Glyph, LinkButton};
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 

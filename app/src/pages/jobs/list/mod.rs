@@ -6,31 +6,26 @@ mod head;
 mod states;
 mod table;
 
-use self::{
-    columns::{Accepted, Selectable},
-    empty::{NoJobs, Refused},
-    head::Head,
-    states::{States, shown},
-    table::{JobTable, fresh},
-};
-use super::{
-    columns::ChooseColumns,
-    selection_bar::{Selected, SelectionBar},
-    views::Views,
-};
-use crate::{
-    calls::{bulk::Bulk, error::CallError, jobs::list_jobs, saved_views::list_views, session::Session},
-    components::{FilterBar, FilterSentence, Loaded, NewerRows, page_table::ConsolePage},
-    pages::bulk_question::{Asked, Question, ask, origin},
-    state::{
-        clock, freeze,
-        page_url::{self, PageUrl},
-        refresh, revision,
-        selection::Selection,
-        url_filters,
-    },
-    ui::{ListCard, PageLinks},
-};
+use self::columns::{Accepted, Selectable};
+use self::empty::{NoJobs, Refused};
+use self::head::Head;
+use self::states::{States, shown};
+use self::table::{JobTable, fresh};
+use super::columns::ChooseColumns;
+use super::selection_bar::{Selected, SelectionBar};
+use super::views::Views;
+use crate::calls::bulk::Bulk;
+use crate::calls::error::CallError;
+use crate::calls::jobs::list_jobs;
+use crate::calls::saved_views::list_views;
+use crate::calls::session::Session;
+use crate::components::page_table::ConsolePage;
+use crate::components::{FilterBar, FilterSentence, Loaded, NewerRows};
+use crate::pages::bulk_question::{Asked, Question, ask, origin};
+use crate::state::page_url::{self, PageUrl};
+use crate::state::selection::Selection;
+use crate::state::{clock, freeze, refresh, revision, url_filters};
+use crate::ui::{ListCard, PageLinks};
 use leptos::prelude::*;
 use model::{
     operation::BulkSubject, rules::permission::Permission, saved_view::SavedView, views::job_list::JobList,

@@ -1,11 +1,9 @@
 //! The states a list of jobs can be filtered by, and what it shows then, in words.
 
-use crate::{
-    components::JobStateStyle,
-    format,
-    state::page_url::PageUrl,
-    ui::{Segment, Segmented},
-};
+use crate::components::JobStateStyle;
+use crate::format;
+use crate::state::page_url::PageUrl;
+use crate::ui::{Segment, Segmented};
 use leptos::prelude::*;
 use model::{job::JobStatus, matched::Matched};
 

@@ -7,12 +7,11 @@ use super::{
 use crate::ui::{Remount, Table};
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
-use model::{
-    id::JobId,
-    job::{Job, JobStatus},
-    job_columns::JobColumns,
-    views::{job_list::JobList, names::Names},
-};
+use model::id::JobId;
+use model::job::{Job, JobStatus};
+use model::job_columns::JobColumns;
+use model::views::job_list::JobList;
+use model::views::names::Names;
 use std::collections::BTreeMap;
 
 /// States and attempts of the rows on screen, and how many jobs came after them.

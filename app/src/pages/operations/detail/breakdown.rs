@@ -1,10 +1,8 @@
 //! What was counted before anything was changed.
 
-use crate::{
-    components::{IntegrationLink, JobStateBadge},
-    format,
-    ui::Table,
-};
+use crate::components::{IntegrationLink, JobStateBadge};
+use crate::format;
+use crate::ui::Table;
 use leptos::prelude::*;
 use model::operation::DryRunPart;
 use model::views::names::Names;

@@ -4,31 +4,24 @@ mod breakdown;
 mod skipped;
 mod words;
 
-use self::{
-    breakdown::Breakdown,
-    skipped::Skipped,
-    words::{pace, verdict},
-};
+use self::breakdown::Breakdown;
+use self::skipped::Skipped;
+use self::words::{pace, verdict};
 use super::steps::Steps;
-use crate::{
-    calls::{error::CallError, operations::load_operation},
-    components::{
-        LiveBadge, Loaded, OperationBadge, OperationProgress, PageHead,
-        deployment::operation_words::{about, list_of, what_it_does},
-        page_table::ConsolePage,
-    },
-    state::{clock, opened, page_url, revision},
-    ui::{Ago, Card, Fact, Facts, Link},
-};
+use crate::calls::error::CallError;
+use crate::calls::operations::load_operation;
+use crate::components::deployment::operation_words::{about, list_of, what_it_does};
+use crate::components::page_table::ConsolePage;
+use crate::components::{LiveBadge, Loaded, OperationBadge, OperationProgress, PageHead};
+use crate::state::{clock, opened, page_url, revision};
+use crate::ui::{Ago, Card, Fact, Facts, Link};
 use leptos::prelude::*;
 use leptos_router::hooks::use_params_map;
-use model::{
-    id::OperationId,
-    opened::Opened,
-    operation::{BulkAction, Operation},
-    rules::permission::Permission,
-    views::operations::OperationPage,
-};
+use model::id::OperationId;
+use model::opened::Opened;
+use model::operation::{BulkAction, Operation};
+use model::rules::permission::Permission;
+use model::views::operations::OperationPage;
 
 #[component]
 pub fn OperationDetailPage() -> impl IntoView {

@@ -1,9 +1,7 @@
 //! What it skipped, by reason.
 
-use crate::{
-    format,
-    ui::{Card, Table},
-};
+use crate::format;
+use crate::ui::{Card, Table};
 use leptos::prelude::*;
 use model::{operation::Operation, text::capitalise};
 

@@ -1,18 +1,14 @@
 //! Gathers the items of the jobs of one claim: each job submits its item or leaves, and the group waits for none that left.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Mutex, MutexGuard},
-    time::Duration,
-};
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard};
+use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use model::id::JobId;
 use queue::mutex::lock;
-use tokio::{
-    sync::{Notify, oneshot},
-    time::timeout,
-};
+use tokio::sync::{Notify, oneshot};
+use tokio::time::timeout;
 
 use super::Item;
 use crate::connector::{outcome::Judged, stop::Stop};

@@ -2,10 +2,8 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use model::{
-    id::{IntegrationId, JobId},
-    trace::TraceContext,
-};
+use model::id::{IntegrationId, JobId};
+use model::trace::TraceContext;
 use queue::worker::SendPermit;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;

@@ -5,11 +5,9 @@ use std::sync::Arc;
 use queue::worker::LeasedJob;
 use tokio::sync::oneshot;
 
-use super::{
-    Item,
-    group::{Group, ItemResult, Position},
-    send::send_submitted,
-};
+use super::Item;
+use super::group::{Group, ItemResult, Position};
+use super::send::send_submitted;
 use crate::{Delivery, connector::stop::Stop};
 
 /// A job as a member of its group. Once it is dropped, the group neither waits for the job nor sends its item, unless that is on its way.
@@ -53,11 +51,10 @@ impl Drop for Member {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        connector::bundle::{Address, group::SubmittedItem},
-        database_time::DatabaseTime,
-        store::integrations::SealedSecrets,
-    };
+    use crate::connector::bundle::Address;
+    use crate::connector::bundle::group::SubmittedItem;
+    use crate::database_time::DatabaseTime;
+    use crate::store::integrations::SealedSecrets;
     use chrono::Utc;
     use model::id::{AppId, AssignmentId, ClaimBatchId, IntegrationId, JobId};
     use queue::{store::jobs::ClaimedJob, testing::leased_job};

@@ -3,31 +3,25 @@
 use std::{sync::Arc, time::Duration};
 
 use chrono::{DateTime, Utc};
-use model::{
-    id::JobId,
-    rules::{halving::Halving, verdict::Verdict},
-};
+use model::id::JobId;
+use model::rules::halving::Halving;
+use model::rules::verdict::Verdict;
 use queue::worker::{AT_ONCE, Slot};
 use reqwest::Method;
 use tokio::time::Instant;
 
-use super::{
-    Address,
-    group::{Group, SubmittedItem},
-    item::{body, may_be_about_one_item, split, webhook_id},
-    send_budget::{SendBudget, current_address},
-};
-use crate::{
-    Delivery, Secret,
-    connector::{
-        Draft, RequestSigner, gone,
-        outcome::{Judged, judge_result},
-        stop::{Stop, unusable},
-        uncertain::MayHaveArrived,
-    },
-    http::{client::Request, signature::SigningSecret},
-    integrations::{Credentials, open_credentials, open_signing_secrets},
-};
+use super::Address;
+use super::group::{Group, SubmittedItem};
+use super::item::{body, may_be_about_one_item, split, webhook_id};
+use super::send_budget::{SendBudget, current_address};
+use crate::connector::outcome::{Judged, judge_result};
+use crate::connector::stop::{Stop, unusable};
+use crate::connector::uncertain::MayHaveArrived;
+use crate::connector::{Draft, RequestSigner, gone};
+use crate::http::client::Request;
+use crate::http::signature::SigningSecret;
+use crate::integrations::{Credentials, open_credentials, open_signing_secrets};
+use crate::{Delivery, Secret};
 
 /// How long the rest of a bundle waits when the pause that a 410 asks for could not be written.
 const UNPAUSED_WAIT: Duration = Duration::from_secs(1);

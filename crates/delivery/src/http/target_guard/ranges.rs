@@ -1,9 +1,7 @@
 //! Which addresses are public: by the IANA special-purpose registries, and some ranges that the lists of other senders lack.
 
-use std::{
-    net::{IpAddr, Ipv4Addr},
-    sync::LazyLock,
-};
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::LazyLock;
 
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 

@@ -1,9 +1,7 @@
 //! Reading the catalog for a re-sync, portion by portion.
 
-use model::{
-    id::{AppId, BatchId, IntegrationId, ResyncId},
-    resync::ResyncMode,
-};
+use model::id::{AppId, BatchId, IntegrationId, ResyncId};
+use model::resync::ResyncMode;
 use sqlx::PgConnection;
 
 use crate::{DeliveryError, store::integrations::parse_stored};

@@ -1,12 +1,10 @@
 //! Reads re-syncs.
 
 use chrono::{DateTime, Utc};
-use model::{
-    actor::Scope,
-    id::{AppId, BatchId, IntegrationId, ResyncId},
-    page::{Page, PageRequest},
-    resync::{Resync, ResyncState},
-};
+use model::actor::Scope;
+use model::id::{AppId, BatchId, IntegrationId, ResyncId};
+use model::page::{Page, PageRequest};
+use model::resync::{Resync, ResyncState};
 use sqlx::{PgExecutor, PgPool};
 
 use super::not_found;

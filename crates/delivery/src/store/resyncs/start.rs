@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
-use model::{
-    id::{AppId, BatchId, IntegrationId, ResyncId},
-    resync::ResyncMode,
-};
+use model::id::{AppId, BatchId, IntegrationId, ResyncId};
+use model::resync::ResyncMode;
 use sqlx::PgConnection;
 
 use crate::DeliveryError;

@@ -1,10 +1,8 @@
 //! The state of a re-sync, and its jobs when it is cancelled.
 
-use model::{
-    actor::Scope,
-    id::{AppId, IntegrationId, JobId, ResyncId},
-    resync::ResyncState,
-};
+use model::actor::Scope;
+use model::id::{AppId, IntegrationId, JobId, ResyncId};
+use model::resync::ResyncState;
 use queue::QueueError;
 use sqlx::PgConnection;
 

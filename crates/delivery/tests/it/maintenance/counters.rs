@@ -1,13 +1,10 @@
 //! The counters of records: folded, and proven by the recount.
 
-use super::{
-    service,
-    world::{World, lead},
-};
-use queue::{
-    store::{counts::recounts, leader::Term},
-    testing,
-};
+use super::service;
+use super::world::{World, lead};
+use queue::store::counts::recounts;
+use queue::store::leader::Term;
+use queue::testing;
 use sqlx::{AssertSqlSafe, PgPool};
 use std::time::Duration;
 

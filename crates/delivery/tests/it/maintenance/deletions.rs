@@ -1,26 +1,20 @@
 //! The rows of a deleted app or integration are deleted in portions, by the process that deleted it or by the leader, and are not shown any
 //! more.
 
-use super::{
-    service,
-    world::{World, lead},
-};
+use super::service;
+use super::world::{World, lead};
 use crate::touched::session;
 use delivery::deletions::{self, NewDeletion};
 use insight::store::{job_lists, operations};
-use model::{
-    actor::Scope,
-    dead_letter::GroupPageRequest,
-    filter::JobFilter,
-    id::{IntegrationId, OperationId},
-    operation::{BulkAction, BulkSubject, OperationState},
-    page::PageRequest,
-};
+use model::actor::Scope;
+use model::dead_letter::GroupPageRequest;
+use model::filter::JobFilter;
+use model::id::{IntegrationId, OperationId};
+use model::operation::{BulkAction, BulkSubject, OperationState};
+use model::page::PageRequest;
 use queue::{QueueError, store::jobs};
-use sqlx::{
-    PgPool,
-    postgres::{PgConnectOptions, PgPoolOptions},
-};
+use sqlx::PgPool;
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 
 /// More rows than a portion.
 const MANY: i32 = 2_500;

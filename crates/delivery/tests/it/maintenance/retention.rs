@@ -1,14 +1,10 @@
 //! Rows past their retention are deleted, and no others.
 
-use super::{
-    service_with,
-    world::{World, lead},
-};
+use super::service_with;
+use super::world::{World, lead};
 use chrono::{TimeDelta, Utc};
-use model::{
-    id::first_id,
-    retention::{Retained, Retentions},
-};
+use model::id::first_id;
+use model::retention::{Retained, Retentions};
 use queue::{QueueError, store::leader::Term};
 use sqlx::PgPool;
 use std::time::Duration;

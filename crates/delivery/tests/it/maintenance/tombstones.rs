@@ -1,15 +1,11 @@
 //! Deleted records are kept until nobody needs them.
 
-use super::{
-    service,
-    world::{World, lead},
-};
+use super::service;
+use super::world::{World, lead};
 use crate::touched::session;
 use queue::store::leader::Term;
-use sqlx::{
-    PgPool,
-    postgres::{PgConnectOptions, PgPoolOptions},
-};
+use sqlx::PgPool;
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 
 /// Records of the world's app, the first `deleted` of which were deleted a year ago.
 async fn records(world: &World, count: i32, deleted: i32) {

@@ -5,27 +5,23 @@ use std::time::Duration;
 use access::Access;
 use delivery::{Delivery, DeliveryConfig, DeliveryError, MasterKey, TargetGuard};
 use insight::live::LiveHub;
-use model::{
-    actor::{Actor, ActorKind, Role, Scope},
-    app::NewApp,
-    attributes::Attributes,
-    event::{Accepted, Event},
-    filter::JobFilter,
-    id::{AppId, IntegrationId},
-    integration::{Integration, IntegrationWithSecret},
-    integration_settings::NewIntegration,
-    job::Job,
-    page::PageRequest,
-    record::{SentFilter, SentRecord},
-    record_page::RecordPageRequest,
-    retention::Retentions,
-    rules::backoff::{Backoff, RetrySchedule},
-    sync_status::SyncStatus,
-};
-use queue::{
-    EngineConfig, Waker,
-    worker::{Engine, Handlers},
-};
+use model::actor::{Actor, ActorKind, Role, Scope};
+use model::app::NewApp;
+use model::attributes::Attributes;
+use model::event::{Accepted, Event};
+use model::filter::JobFilter;
+use model::id::{AppId, IntegrationId};
+use model::integration::{Integration, IntegrationWithSecret};
+use model::integration_settings::NewIntegration;
+use model::job::Job;
+use model::page::PageRequest;
+use model::record::{SentFilter, SentRecord};
+use model::record_page::RecordPageRequest;
+use model::retention::Retentions;
+use model::rules::backoff::{Backoff, RetrySchedule};
+use model::sync_status::SyncStatus;
+use queue::worker::{Engine, Handlers};
+use queue::{EngineConfig, Waker};
 use serde_json::{Value, json};
 use service::{Allowed, Headgate, ServiceError};
 use sqlx::PgPool;

@@ -2,12 +2,10 @@
 
 use super::read::Row;
 use chrono::{DateTime, Utc};
-use model::{
-    actor::Scope,
-    dead_letter::{BinPageRequest, BinnedLetter, DeadLetter},
-    id::{AppId, OperationId},
-    page::Page,
-};
+use model::actor::Scope;
+use model::dead_letter::{BinPageRequest, BinnedLetter, DeadLetter};
+use model::id::{AppId, OperationId};
+use model::page::Page;
 use queue::error::QueueError;
 use sqlx::{PgPool, types::Json};
 

@@ -1,18 +1,14 @@
 //! Dead letters by integration and cause.
 
-use super::{
-    found::{is_kept, push_counted, push_kept},
-    read::check,
-};
+use super::found::{is_kept, push_counted, push_kept};
+use super::read::check;
 use crate::store::{count_briefly::count_briefly, job_lists::filter::cause_of};
-use model::{
-    actor::Scope,
-    dead_letter_grid::{DeadLetterGrid, GridCause, GridPageRequest, GridRow, Rank},
-    failure::CauseId,
-    filter::JobFilter,
-    id::IntegrationId,
-    matched::MAX_COUNTED,
-};
+use model::actor::Scope;
+use model::dead_letter_grid::{DeadLetterGrid, GridCause, GridPageRequest, GridRow, Rank};
+use model::failure::CauseId;
+use model::filter::JobFilter;
+use model::id::IntegrationId;
+use model::matched::MAX_COUNTED;
 use queue::error::QueueError;
 use sqlx::{PgPool, Postgres, QueryBuilder};
 use std::collections::HashMap;

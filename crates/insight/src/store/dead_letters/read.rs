@@ -1,25 +1,20 @@
 //! Reading dead letters.
 
 use super::found::{is_kept, push_kept};
-use crate::store::job_lists::{
-    arms::Arm,
-    walk::{self, Listing},
-};
+use crate::store::job_lists::arms::Arm;
+use crate::store::job_lists::walk::{self, Listing};
 use chrono::{DateTime, Utc};
-use model::{
-    actor::Scope,
-    attempt::Attempt,
-    dead_letter::{DeadLetter, DeadLetterGroup, GroupPageRequest},
-    filter::JobFilter,
-    id::{AppId, DeadLetterId, IntegrationId, JobId},
-    job::JobStatus,
-    page::{Order, Page, PageRequest},
-    rules::{narrowing, verdict::ErrorKind},
-};
-use queue::{
-    error::QueueError,
-    store::jobs::{Part, push_scope},
-};
+use model::actor::Scope;
+use model::attempt::Attempt;
+use model::dead_letter::{DeadLetter, DeadLetterGroup, GroupPageRequest};
+use model::filter::JobFilter;
+use model::id::{AppId, DeadLetterId, IntegrationId, JobId};
+use model::job::JobStatus;
+use model::page::{Order, Page, PageRequest};
+use model::rules::narrowing;
+use model::rules::verdict::ErrorKind;
+use queue::error::QueueError;
+use queue::store::jobs::{Part, push_scope};
 use serde_json::Value;
 use sqlx::{PgPool, Postgres, QueryBuilder, types::Json};
 use std::{cmp::Reverse, collections::HashMap};

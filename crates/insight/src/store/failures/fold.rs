@@ -1,10 +1,9 @@
 //! Folds deltas into counts by integration and cause, groups, and their trend.
 
 use model::id::WorkerId;
-use queue::{
-    error::QueueError,
-    store::{counts::fold::CHUNK, leader::Term},
-};
+use queue::error::QueueError;
+use queue::store::counts::fold::CHUNK;
+use queue::store::leader::Term;
 use sqlx::PgPool;
 
 /// Folds a chunk of `failure_deltas`; returns how many. Only the leader does it, so the row of a group is never contended.

@@ -1,10 +1,9 @@
 //! Causes that fail more and more often.
 
 use super::read::in_state;
-use model::{
-    failure::{CauseId, FailureState, GrowingFailure},
-    rules::{cause, growth, verdict::ErrorKind},
-};
+use model::failure::{CauseId, FailureState, GrowingFailure};
+use model::rules::verdict::ErrorKind;
+use model::rules::{cause, growth};
 use queue::error::QueueError;
 use sqlx::{PgPool, Postgres, QueryBuilder};
 

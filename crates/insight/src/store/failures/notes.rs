@@ -1,12 +1,10 @@
 //! Notes on a failure, which apps see in their portal.
 
 use chrono::{DateTime, Utc};
-use model::{
-    actor::Scope,
-    failure::{CauseId, FailureNote, SetFailureNote},
-    id::{AppId, IntegrationId},
-    text::sanitise,
-};
+use model::actor::Scope;
+use model::failure::{CauseId, FailureNote, SetFailureNote};
+use model::id::{AppId, IntegrationId};
+use model::text::sanitise;
 use queue::error::QueueError;
 use sqlx::{PgConnection, PgExecutor};
 

@@ -1,16 +1,14 @@
 //! Reading groups.
 
 use chrono::{DateTime, Utc};
-use model::{
-    actor::Scope,
-    failure::{
-        AffectedIntegration, CauseId, FailureDetail, FailureFilter, FailureGroup, FailureMarks, FailureNote,
-        FailureState, FailureTrend, MAX_COUNTED_GROUPS,
-    },
-    id::{AppId, IntegrationId},
-    page::{Page, PageRequest},
-    rules::verdict::ErrorKind,
+use model::actor::Scope;
+use model::failure::{
+    AffectedIntegration, CauseId, FailureDetail, FailureFilter, FailureGroup, FailureMarks, FailureNote,
+    FailureState, FailureTrend, MAX_COUNTED_GROUPS,
 };
+use model::id::{AppId, IntegrationId};
+use model::page::{Page, PageRequest};
+use model::rules::verdict::ErrorKind;
 use queue::error::QueueError;
 use sqlx::{PgExecutor, PgPool, Postgres, QueryBuilder};
 use std::collections::HashMap;

@@ -1,19 +1,15 @@
 //! How many jobs a filter matches: in each part up to ten thousand are counted, for as long as a page may wait.
 
-use super::{
-    arms::Arm,
-    list::{list_from, may_match},
-};
+use super::arms::Arm;
+use super::list::{list_from, may_match};
 use crate::store::count_briefly::count_briefly;
 use chrono::Utc;
-use model::{
-    actor::Scope,
-    filter::JobFilter,
-    job::{Job, JobStatus},
-    matched::{AtLeast, MAX_COUNTED, Matched},
-    page::{Order, Page, PageRequest},
-    rules::narrowing,
-};
+use model::actor::Scope;
+use model::filter::JobFilter;
+use model::job::{Job, JobStatus};
+use model::matched::{AtLeast, MAX_COUNTED, Matched};
+use model::page::{Order, Page, PageRequest};
+use model::rules::narrowing;
 use queue::{error::QueueError, store::jobs::Part};
 use sqlx::{PgPool, Postgres, QueryBuilder};
 

@@ -4,13 +4,11 @@
 //! Jobs lie in several tables ([`Part`]). Each condition is written for one part; in a part that cannot match it is `false`.
 
 use super::filter_time;
-use model::{
-    failure::CauseId,
-    filter::{AnswerStatus, JobFilter, PayloadMatch},
-    id::{AppId, BatchId, IntegrationId, WorkerId},
-    job::JobStatus,
-    rules::masking::FirstSecret,
-};
+use model::failure::CauseId;
+use model::filter::{AnswerStatus, JobFilter, PayloadMatch};
+use model::id::{AppId, BatchId, IntegrationId, WorkerId};
+use model::job::JobStatus;
+use model::rules::masking::FirstSecret;
 use queue::store::jobs::{Part, deduplication_id};
 use sqlx::{Postgres, QueryBuilder};
 

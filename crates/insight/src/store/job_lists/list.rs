@@ -1,26 +1,18 @@
 //! Lists of jobs of every status, newest first. SQL is built at run time here: a condition that is not wanted is absent, because an optional
 //! parameter would defeat the index.
 
-use crate::store::job_lists::{
-    arms::{AccessPath, Arm, MAX_DUE},
-    walk::{self, Listing},
-};
+use crate::store::job_lists::arms::{AccessPath, Arm, MAX_DUE};
+use crate::store::job_lists::walk::{self, Listing};
 use chrono::Utc;
-use model::{
-    actor::Scope,
-    filter::JobFilter,
-    job::{Job, JobStatus},
-    page::{Order, Page, PageRequest},
-    problem::Faults,
-    rules::narrowing,
-};
-use queue::{
-    error::QueueError,
-    store::jobs::{
-        Part,
-        read::rows::{self, JobRow},
-    },
-};
+use model::actor::Scope;
+use model::filter::JobFilter;
+use model::job::{Job, JobStatus};
+use model::page::{Order, Page, PageRequest};
+use model::problem::Faults;
+use model::rules::narrowing;
+use queue::error::QueueError;
+use queue::store::jobs::Part;
+use queue::store::jobs::read::rows::{self, JobRow};
 use sqlx::PgPool;
 
 /// Jobs of every status, newest first; finished ones of the last 24 hours unless the filter has a lower bound. A page of a filter that no index

@@ -1,14 +1,10 @@
 //! Pages of lists. Where no index leads to the matching rows only, a page scans a limited number of rows in the order of the list, and says where
 //! the next page begins, whatever it found.
 
-use super::{
-    arms::{AccessPath, Arm},
-    filter, filter_time,
-};
-use model::{
-    job::JobStatus,
-    page::{Order, Page, PageRequest},
-};
+use super::arms::{AccessPath, Arm};
+use super::{filter, filter_time};
+use model::job::JobStatus;
+use model::page::{Order, Page, PageRequest};
 use queue::{error::QueueError, store::jobs::Part};
 use sqlx::{FromRow, PgPool, Postgres, QueryBuilder, postgres::PgRow};
 use uuid::Uuid;

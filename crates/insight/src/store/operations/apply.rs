@@ -1,23 +1,15 @@
 //! Applies an operation to rows, with the statements of the actions on single jobs (one row is a set of one), so that a bulk operation can do nothing
 //! that they cannot.
 
-use super::{
-    selection::Selection,
-    skip_reasons::{self, Reasons},
-    tally::Tally,
-    undo_state,
-};
-use model::{
-    id::{DeadLetterId, JobId, OperationId},
-    operation::{BulkAction, BulkSubject},
-};
-use queue::{
-    error::QueueError,
-    store::{
-        dead_letters,
-        jobs::{self, EndedIds},
-    },
-};
+use super::selection::Selection;
+use super::skip_reasons::{self, Reasons};
+use super::tally::Tally;
+use super::undo_state;
+use model::id::{DeadLetterId, JobId, OperationId};
+use model::operation::{BulkAction, BulkSubject};
+use queue::error::QueueError;
+use queue::store::dead_letters;
+use queue::store::jobs::{self, EndedIds};
 use sqlx::PgConnection;
 use uuid::Uuid;
 

@@ -1,11 +1,9 @@
 //! Pause, resume, abort. Each waits for the group of rows that is being changed, and takes effect from the next one on.
 
 use super::read;
-use model::{
-    actor::Scope,
-    id::{AppId, OperationId},
-    operation::{Operation, OperationState},
-};
+use model::actor::Scope;
+use model::id::{AppId, OperationId};
+use model::operation::{Operation, OperationState};
 use queue::error::QueueError;
 use sqlx::PgConnection;
 

@@ -3,14 +3,11 @@
 //! So each row is changed once, whatever crashes between two groups, and a pause or an abort takes effect from the next group on.
 
 use super::{apply::BEGIN, selection::Selection, skip_reasons::Reasons, tally::Tally};
-use model::{
-    id::{OperationId, WorkerId},
-    text,
-};
-use queue::{
-    error::QueueError,
-    store::{connections::begin, leader::Term},
-};
+use model::id::{OperationId, WorkerId};
+use model::text;
+use queue::error::QueueError;
+use queue::store::connections::begin;
+use queue::store::leader::Term;
 use sqlx::{PgPool, types::Json};
 use uuid::Uuid;
 

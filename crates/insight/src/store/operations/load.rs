@@ -1,9 +1,7 @@
 //! What a requeue adds to the rate limits.
 
-use model::{
-    id::IntegrationId,
-    operation::{AddedLoad, DryRunPart},
-};
+use model::id::IntegrationId;
+use model::operation::{AddedLoad, DryRunPart};
 use queue::error::QueueError;
 use sqlx::PgPool;
 use std::collections::BTreeMap;

@@ -3,13 +3,11 @@
 use super::skip_reasons::Reasons;
 use crate::store::stored_name::parse_stored;
 use chrono::{DateTime, TimeDelta, Utc};
-use model::{
-    actor::Scope,
-    filter::JobFilter,
-    id::{AppId, JobId, OperationId},
-    operation::{BulkAction, DryRunPart, Operation, OperationState, Skipped},
-    page::{Page, PageRequest},
-};
+use model::actor::Scope;
+use model::filter::JobFilter;
+use model::id::{AppId, JobId, OperationId};
+use model::operation::{BulkAction, DryRunPart, Operation, OperationState, Skipped};
+use model::page::{Page, PageRequest};
 use queue::error::QueueError;
 use sqlx::{PgExecutor, PgPool, types::Json};
 use uuid::Uuid;

@@ -2,19 +2,15 @@
 //!
 //! The row has the progress (cursor, pace), so a new leader continues where the last one stopped.
 
-use super::{
-    apply::{GROUP, is_race},
-    group::{GroupRun, Runner},
-    read,
-    selection::{Selection, Undone},
-};
+use super::apply::{GROUP, is_race};
+use super::group::{GroupRun, Runner};
+use super::read;
+use super::selection::{Selection, Undone};
 use crate::store::stored_name::parse_stored;
-use model::{
-    actor::Scope,
-    filter::JobFilter,
-    id::{AppId, OperationId, WorkerId},
-    operation::{BulkAction, Operation},
-};
+use model::actor::Scope;
+use model::filter::JobFilter;
+use model::id::{AppId, OperationId, WorkerId};
+use model::operation::{BulkAction, Operation};
 use queue::{error::QueueError, store::leader::Term, wake_all};
 use sqlx::{PgPool, types::Json};
 use uuid::Uuid;

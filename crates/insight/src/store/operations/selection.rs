@@ -2,13 +2,11 @@
 
 use super::undo_state;
 use crate::store::{job_lists::arms::Arm, stored_name::parse_stored};
-use model::{
-    actor::Scope,
-    filter::JobFilter,
-    id::{IntegrationId, OperationId},
-    job::JobStatus,
-    operation::{BulkAction, BulkSubject, DryRunPart, SampleRow},
-};
+use model::actor::Scope;
+use model::filter::JobFilter;
+use model::id::{IntegrationId, OperationId};
+use model::job::JobStatus;
+use model::operation::{BulkAction, BulkSubject, DryRunPart, SampleRow};
 use queue::{error::QueueError, store::jobs::Part};
 use sqlx::{PgPool, Postgres, QueryBuilder};
 use uuid::Uuid;

@@ -1,25 +1,21 @@
 //! Starting a bulk operation.
 
-use super::{
-    load,
-    read::seconds_for,
-    run::run_now,
-    selection::{Found, Selection},
-};
+use super::load;
+use super::read::seconds_for;
+use super::run::run_now;
+use super::selection::{Found, Selection};
 use chrono::Utc;
-use model::{
-    actor::Actor,
-    filter::JobFilter,
-    id::{AppId, JobId, OperationId},
-    job::JobStatus,
-    operation::{
-        AT_ONCE, BulkAction, BulkDone, BulkOutcome, BulkStart, BulkStarted, BulkSubject, DryRun, NewBulk,
-        SampleRow,
-    },
-    problem::Faults,
-    rules::narrowing,
-    text,
+use model::actor::Actor;
+use model::filter::JobFilter;
+use model::id::{AppId, JobId, OperationId};
+use model::job::JobStatus;
+use model::operation::{
+    AT_ONCE, BulkAction, BulkDone, BulkOutcome, BulkStart, BulkStarted, BulkSubject, DryRun, NewBulk,
+    SampleRow,
 };
+use model::problem::Faults;
+use model::rules::narrowing;
+use model::text;
 use queue::error::QueueError;
 use sqlx::{PgConnection, PgPool, types::Json};
 

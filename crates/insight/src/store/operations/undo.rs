@@ -1,22 +1,15 @@
 //! The undo of a bulk operation: an operation of its own on what the first one changed. Jobs attempted since stay as they are.
 
-use super::{
-    read,
-    selection::Undone,
-    skip_reasons,
-    tally::Tally,
-    undo_state::{self, SavedState},
-};
-use model::{
-    actor::{Actor, Scope},
-    id::{AppId, DeadLetterId, JobId, OperationId},
-    operation::{BulkAction, Operation},
-    text,
-};
-use queue::{
-    error::QueueError,
-    store::{dead_letters, jobs},
-};
+use super::selection::Undone;
+use super::tally::Tally;
+use super::undo_state::{self, SavedState};
+use super::{read, skip_reasons};
+use model::actor::{Actor, Scope};
+use model::id::{AppId, DeadLetterId, JobId, OperationId};
+use model::operation::{BulkAction, Operation};
+use model::text;
+use queue::error::QueueError;
+use queue::store::{dead_letters, jobs};
 use sqlx::PgConnection;
 use std::collections::HashSet;
 use uuid::Uuid;

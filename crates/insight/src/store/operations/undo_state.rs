@@ -1,9 +1,7 @@
 //! The states of jobs before a bulk operation cancelled or requeued them, for an undo. (Dead letters are copied to the bin.)
 
-use model::{
-    actor::Scope,
-    id::{AppId, JobId, OperationId},
-};
+use model::actor::Scope;
+use model::id::{AppId, JobId, OperationId};
 use queue::error::QueueError;
 use sqlx::{PgConnection, PgPool};
 use uuid::Uuid;

@@ -1,10 +1,8 @@
 //! Limits over time: slots used and allowed, and answers 429.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use model::{
-    id::IntegrationId,
-    limit_use::{LimitStep, LimitUse, LimitWindow},
-};
+use model::id::IntegrationId;
+use model::limit_use::{LimitStep, LimitUse, LimitWindow};
 use queue::error::QueueError;
 use sqlx::PgPool;
 use std::collections::{BTreeMap, HashMap};

@@ -7,10 +7,8 @@ pub use collect::collect;
 pub use history::{SharedLimit, history, limits_of};
 
 use chrono::{DateTime, Utc};
-use model::{
-    actor::Scope,
-    id::{AppId, IntegrationId},
-};
+use model::actor::Scope;
+use model::id::{AppId, IntegrationId};
 use queue::error::QueueError;
 use sqlx::PgPool;
 

@@ -1,19 +1,13 @@
 //! The counts of views, taken once for all viewers, and the alerts that follow from them.
 
 use chrono::{DateTime, Utc};
-use model::{
-    filter::JobFilter,
-    id::SavedViewId,
-    matched::AtLeast,
-    saved_view::{AlertChange, SavedView, alert_change, reason},
-};
-use queue::{
-    error::QueueError,
-    store::{
-        leader::{Term, confirm},
-        system_events::{self, ViewEvent},
-    },
-};
+use model::filter::JobFilter;
+use model::id::SavedViewId;
+use model::matched::AtLeast;
+use model::saved_view::{AlertChange, SavedView, alert_change, reason};
+use queue::error::QueueError;
+use queue::store::leader::{Term, confirm};
+use queue::store::system_events::{self, ViewEvent};
 use serde_json::Value;
 use sqlx::{PgConnection, PgPool};
 

@@ -1,10 +1,8 @@
 //! Reading views.
 
 use chrono::{DateTime, Utc};
-use model::{
-    id::{SavedViewId, UserId},
-    saved_view::{SavedView, ViewCount},
-};
+use model::id::{SavedViewId, UserId};
+use model::saved_view::{SavedView, ViewCount};
 use queue::error::QueueError;
 use sqlx::{PgConnection, PgPool};
 

@@ -1,12 +1,10 @@
 //! Saving, changing, pinning and deleting views. Maximum numbers are checked under one lock, so that two requests at once cannot both be the last.
 
 use super::{count::end_alert, read::get};
-use model::{
-    filter::JobFilter,
-    id::{SavedViewId, UserId},
-    problem::Faults,
-    saved_view::{MAX_PER_OWNER, MAX_PINNED, MAX_SHARED, NewSavedView, SavedView, SavedViewChanges},
-};
+use model::filter::JobFilter;
+use model::id::{SavedViewId, UserId};
+use model::problem::Faults;
+use model::saved_view::{MAX_PER_OWNER, MAX_PINNED, MAX_SHARED, NewSavedView, SavedView, SavedViewChanges};
 use queue::error::QueueError;
 use serde_json::json;
 use sqlx::PgConnection;

@@ -1,10 +1,8 @@
 //! Answers of external systems, counted by HTTP status; they are appended and folded together with the latencies.
 
-use model::{
-    actor::Scope,
-    id::IntegrationId,
-    stats::{Answers, AnswersBucket, StatusCount, Window},
-};
+use model::actor::Scope;
+use model::id::IntegrationId;
+use model::stats::{Answers, AnswersBucket, StatusCount, Window};
 use queue::error::QueueError;
 use sqlx::PgPool;
 use std::collections::HashMap;

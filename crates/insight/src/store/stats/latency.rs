@@ -5,13 +5,10 @@
 //! step of a day's chart, which would otherwise read too much: the minutes of 40 integrations are 57,600 rows of histograms, 60 MB.
 
 use model::id::{IntegrationId, WorkerId};
-use queue::{
-    error::QueueError,
-    store::{
-        counts::{fold::CHUNK, latency::Spans},
-        leader::Term,
-    },
-};
+use queue::error::QueueError;
+use queue::store::counts::fold::CHUNK;
+use queue::store::counts::latency::Spans;
+use queue::store::leader::Term;
 use sqlx::PgPool;
 use std::collections::HashMap;
 

@@ -2,10 +2,8 @@
 
 use super::Measures;
 use chrono::{DateTime, Utc};
-use model::{
-    id::{IntegrationId, WorkerId},
-    stats::Snapshot,
-};
+use model::id::{IntegrationId, WorkerId};
+use model::stats::Snapshot;
 use queue::{error::QueueError, store::leader::Term};
 use sqlx::{PgPool, types::Json};
 use std::time::Duration;

@@ -1,10 +1,8 @@
 //! Names of integrations. Lists read them together with their rows, because a snapshot may be older than what they list.
 
-use model::{
-    actor::Scope,
-    id::{AppId, IntegrationId},
-    integration::IntegrationName,
-};
+use model::actor::Scope;
+use model::id::{AppId, IntegrationId};
+use model::integration::IntegrationName;
 use queue::error::QueueError;
 use sqlx::PgPool;
 use std::collections::BTreeMap;

@@ -3,10 +3,9 @@
 
 use super::latency::{ALL, DAY_STEP};
 use model::id::WorkerId;
-use queue::{
-    error::QueueError,
-    store::{counts::fold::CHUNK, leader::Term},
-};
+use queue::error::QueueError;
+use queue::store::counts::fold::CHUNK;
+use queue::store::leader::Term;
 use sqlx::PgPool;
 
 /// Folds `throughput_deltas` into `throughput`, `integration_marks` (the last success of each integration) and the sums since the beginning;

@@ -1,32 +1,24 @@
 //! The snapshot: all live numbers at a moment, the gauges in one statement.
 
-use super::{
-    answers,
-    eta::{Levels, Pace, eta_seconds},
-    latency, live_snapshots,
-};
+use super::eta::{Levels, Pace, eta_seconds};
+use super::{answers, latency, live_snapshots};
 use crate::store::{failures, stored_name::parse_stored};
 use chrono::{DateTime, Utc};
-use model::{
-    actor::Scope,
-    breaker::Breaker,
-    failure::{FailureFilter, FailureSummary, GrowingFailure},
-    id::{AppId, IntegrationId},
-    integration::IntegrationState,
-    rate_limit::RateLimitUse,
-    rules::masking::without_secrets,
-    stats::{IntegrationGauge, Snapshot, Totals},
-    sync_status::LastError,
-};
-use queue::{
-    error::QueueError,
-    store::counts::{LaneCounts, latency::Spans},
-};
+use model::actor::Scope;
+use model::breaker::Breaker;
+use model::failure::{FailureFilter, FailureSummary, GrowingFailure};
+use model::id::{AppId, IntegrationId};
+use model::integration::IntegrationState;
+use model::rate_limit::RateLimitUse;
+use model::rules::masking::without_secrets;
+use model::stats::{IntegrationGauge, Snapshot, Totals};
+use model::sync_status::LastError;
+use queue::error::QueueError;
+use queue::store::counts::LaneCounts;
+use queue::store::counts::latency::Spans;
 use sqlx::{Connection as _, PgConnection, PgPool};
-use std::{
-    collections::HashMap,
-    time::{Duration, Instant},
-};
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
 
 /// Percentiles are of five minutes and failures of an hour: they hardly change within seconds, and the histograms of thousands of integrations are
 /// much to read.

@@ -2,11 +2,9 @@
 
 use super::latency;
 use chrono::{DateTime, Utc};
-use model::{
-    actor::Scope,
-    id::{AppId, IntegrationId},
-    stats::{Throughput, ThroughputBucket, Window},
-};
+use model::actor::Scope;
+use model::id::{AppId, IntegrationId};
+use model::stats::{Throughput, ThroughputBucket, Window};
 use queue::{error::QueueError, store::counts::latency::Spans};
 use sqlx::PgPool;
 use std::collections::HashMap;

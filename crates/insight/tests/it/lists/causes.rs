@@ -2,17 +2,13 @@
 
 use crate::support::{World, session, touched::Plans};
 use insight::store::failures;
-use model::{
-    actor::Scope,
-    failure::{CauseId, FailureFilter, FailureState},
-    filter::JobFilter,
-    id::IntegrationId,
-    page::PageRequest,
-};
-use sqlx::{
-    PgPool,
-    postgres::{PgConnectOptions, PgPoolOptions},
-};
+use model::actor::Scope;
+use model::failure::{CauseId, FailureFilter, FailureState};
+use model::filter::JobFilter;
+use model::id::IntegrationId;
+use model::page::PageRequest;
+use sqlx::PgPool;
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 
 /// Number of causes: all of them occur at Big, every ten-thousandth at Small too.
 const CAUSES: i32 = 20_000;

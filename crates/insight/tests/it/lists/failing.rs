@@ -2,21 +2,15 @@
 
 use crate::support::{World, end, given_up, retried, sent, until};
 use insight::store::{failures, job_lists, stats};
-use model::{
-    actor::Scope,
-    failure::{CauseId, FailureFilter, FailureGroup, FailureState, FailureStep, SetFailureNote},
-    filter::JobFilter,
-    id::{AppId, IntegrationId, JobId, WorkerId},
-    page::{Page, PageRequest},
-};
-use queue::{
-    QueueError,
-    store::{
-        dead_letters,
-        jobs::{Applied, Ending, Failure},
-        leader::{self, Term},
-    },
-};
+use model::actor::Scope;
+use model::failure::{CauseId, FailureFilter, FailureGroup, FailureState, FailureStep, SetFailureNote};
+use model::filter::JobFilter;
+use model::id::{AppId, IntegrationId, JobId, WorkerId};
+use model::page::{Page, PageRequest};
+use queue::QueueError;
+use queue::store::dead_letters;
+use queue::store::jobs::{Applied, Ending, Failure};
+use queue::store::leader::{self, Term};
 use sqlx::PgPool;
 use std::{collections::BTreeSet, time::Duration};
 

@@ -3,14 +3,12 @@
 use super::failing::{Failing, because};
 use crate::support::given_up;
 use insight::store::failures;
-use model::{
-    actor::Scope,
-    dead_letter_grid::{DeadLetterGrid, GridPageRequest},
-    failure::CauseId,
-    filter::JobFilter,
-    id::{AppId, IntegrationId},
-    page::PageRequest,
-};
+use model::actor::Scope;
+use model::dead_letter_grid::{DeadLetterGrid, GridPageRequest};
+use model::failure::CauseId;
+use model::filter::JobFilter;
+use model::id::{AppId, IntegrationId};
+use model::page::PageRequest;
 use sqlx::PgPool;
 use std::collections::BTreeMap;
 

@@ -2,17 +2,13 @@
 
 use crate::support::{World, end, given_up, retried, sent};
 use insight::store::job_lists;
-use model::{
-    actor::Scope,
-    filter::JobFilter,
-    id::{AppId, JobId},
-    job::JobStatus,
-    page::{Order, PageRequest},
-};
-use queue::{
-    QueueError,
-    store::jobs::{self, JobSpec},
-};
+use model::actor::Scope;
+use model::filter::JobFilter;
+use model::id::{AppId, JobId};
+use model::job::JobStatus;
+use model::page::{Order, PageRequest};
+use queue::QueueError;
+use queue::store::jobs::{self, JobSpec};
 use sqlx::PgPool;
 use std::time::Duration;
 

@@ -2,12 +2,10 @@
 
 use crate::support::{World, end, given_up, retried};
 use insight::store::job_lists;
-use model::{
-    actor::Scope,
-    filter::JobFilter,
-    page::PageRequest,
-    rules::masking::{FirstSecret, Masking},
-};
+use model::actor::Scope;
+use model::filter::JobFilter;
+use model::page::PageRequest;
+use model::rules::masking::{FirstSecret, Masking};
 use sqlx::PgPool;
 use std::time::Duration;
 

@@ -1,24 +1,16 @@
 //! Responses of external systems by status: collected by the engine, folded by the leader, read folded or not.
 
-use super::{
-    delete_expired,
-    world::{World, lead},
-};
+use super::delete_expired;
+use super::world::{World, lead};
 use crate::support::{self, Script, World as Jobs, failed};
-use insight::store::stats::{
-    answers::{self, answers},
-    latency::fold,
-};
-use model::{
-    actor::Scope,
-    id::{AppId, IntegrationId},
-    rules::verdict::Verdict,
-    stats::{Answers, Window},
-};
-use queue::{
-    QueueError,
-    store::counts::latency::{Spans, append},
-};
+use insight::store::stats::answers::{self, answers};
+use insight::store::stats::latency::fold;
+use model::actor::Scope;
+use model::id::{AppId, IntegrationId};
+use model::rules::verdict::Verdict;
+use model::stats::{Answers, Window};
+use queue::QueueError;
+use queue::store::counts::latency::{Spans, append};
 use sqlx::PgPool;
 use std::collections::{BTreeMap, HashMap};
 

@@ -1,18 +1,15 @@
 //! Measures the speed of bulk actions: `cargo test -p queue --test it bulk_pace -- --ignored --nocapture`.
 
-use super::{
-    an_operator,
-    world::{World, lead},
-};
+use super::an_operator;
+use super::world::{World, lead};
 use insight::{services::RunOperations, store::operations};
 use model::{
     filter::JobFilter,
     operation::{BulkAction, BulkOutcome, BulkStart, BulkStarted, BulkSubject, NewBulk, OperationState},
 };
-use queue::{
-    maintenance::Service as _,
-    store::{counts, leader::Term},
-};
+use queue::maintenance::Service as _;
+use queue::store::counts;
+use queue::store::leader::Term;
 use sqlx::PgPool;
 use std::time::Instant;
 

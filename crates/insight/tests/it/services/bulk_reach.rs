@@ -1,26 +1,18 @@
 //! Which jobs and dead letters a bulk action changes: those that its list shows, within its actor's scope, and to which it applies.
 
-use super::{
-    an_operator,
-    operations::{cancel, counts, run, start},
-    world::{World, lead},
-};
+use super::an_operator;
+use super::operations::{cancel, counts, run, start};
+use super::world::{World, lead};
 use insight::store::{job_lists, operations};
-use model::{
-    actor::{Actor, Role, Scope},
-    filter::JobFilter,
-    id::AppId,
-    job::JobStatus,
-    operation::{BulkAction, BulkOutcome, BulkStart, BulkStarted, BulkSubject, NewBulk},
-    page::PageRequest,
-};
-use queue::{
-    QueueError,
-    store::{
-        counts,
-        jobs::{self, JobSpec},
-    },
-};
+use model::actor::{Actor, Role, Scope};
+use model::filter::JobFilter;
+use model::id::AppId;
+use model::job::JobStatus;
+use model::operation::{BulkAction, BulkOutcome, BulkStart, BulkStarted, BulkSubject, NewBulk};
+use model::page::PageRequest;
+use queue::QueueError;
+use queue::store::counts;
+use queue::store::jobs::{self, JobSpec};
 use sqlx::PgPool;
 use std::time::Duration;
 

@@ -1,20 +1,14 @@
 //! Latencies are kept as histograms, and reading them gives the same before and after folding.
 
-use super::{
-    delete_expired,
-    world::{World, lead, take_over},
-};
+use super::delete_expired;
+use super::world::{World, lead, take_over};
 use crate::support::{self, Script, World as Jobs, ok};
-use insight::store::stats::{
-    self,
-    latency::{fold, recent},
-};
-use model::{
-    actor::Scope,
-    histogram::Percentiles,
-    id::IntegrationId,
-    stats::{Throughput, Window},
-};
+use insight::store::stats;
+use insight::store::stats::latency::{fold, recent};
+use model::actor::Scope;
+use model::histogram::Percentiles;
+use model::id::IntegrationId;
+use model::stats::{Throughput, Window};
 use queue::store::counts::latency::{Spans, append};
 use sqlx::PgPool;
 use std::{collections::HashMap, time::Duration};

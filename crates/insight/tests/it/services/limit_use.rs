@@ -1,22 +1,14 @@
 //! The use of a rate limit is exact to the slot, whoever copies it and however often.
 
-use super::{
-    delete_expired,
-    world::{World, lead, take_over},
-};
-use insight::store::{
-    rate_limits::{SharedLimit, collect, history},
-    stats::latency::fold,
-};
-use model::{
-    id::IntegrationId,
-    limit_use::{LimitUse, LimitWindow},
-    rate_limit::RateLimit,
-};
-use queue::store::{
-    counts::latency::{Spans, append},
-    lanes,
-};
+use super::delete_expired;
+use super::world::{World, lead, take_over};
+use insight::store::rate_limits::{SharedLimit, collect, history};
+use insight::store::stats::latency::fold;
+use model::id::IntegrationId;
+use model::limit_use::{LimitUse, LimitWindow};
+use model::rate_limit::RateLimit;
+use queue::store::counts::latency::{Spans, append};
+use queue::store::lanes;
 use sqlx::PgPool;
 use std::collections::{BTreeMap, HashMap};
 

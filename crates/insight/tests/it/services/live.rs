@@ -1,10 +1,8 @@
 //! The hub, which holds the newest snapshot in each process.
 
 use super::world::{World, lead};
-use insight::{
-    live::{LiveHub, LiveState},
-    store::stats::{self, live_snapshots},
-};
+use insight::live::{LiveHub, LiveState};
+use insight::store::stats::{self, live_snapshots};
 use model::{actor::Scope, stats::Snapshot};
 use sqlx::PgPool;
 use std::sync::Arc;

@@ -1,16 +1,12 @@
 //! What the sampler measures, and that every process gets it.
 
 use super::world::{World, lead};
-use insight::{
-    live::LiveHub,
-    services::Sample,
-    store::stats::{LastSeen, measures, rollup},
-};
-use queue::{
-    EngineConfig,
-    maintenance::{Maintenance, Service as _},
-    store::vacuum,
-};
+use insight::live::LiveHub;
+use insight::services::Sample;
+use insight::store::stats::{LastSeen, measures, rollup};
+use queue::EngineConfig;
+use queue::maintenance::{Maintenance, Service as _};
+use queue::store::vacuum;
 use sqlx::{Connection as _, PgConnection, PgPool};
 use tokio_util::sync::CancellationToken;
 

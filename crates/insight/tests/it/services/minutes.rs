@@ -2,17 +2,11 @@
 
 use super::world::{World, lead, take_over};
 use chrono::{DateTime, TimeDelta, Utc};
-use insight::{
-    live::LiveHub,
-    store::stats::{
-        self, live_snapshots,
-        minutes::{self, Writer},
-    },
-};
-use model::{
-    stats::{Moment, Snapshot, Window},
-    worker::Worker,
-};
+use insight::live::LiveHub;
+use insight::store::stats::minutes::{self, Writer};
+use insight::store::stats::{self, live_snapshots};
+use model::stats::{Moment, Snapshot, Window};
+use model::worker::Worker;
 use queue::store::{leader::Term, workers};
 use sqlx::PgPool;
 use tokio_util::sync::CancellationToken;

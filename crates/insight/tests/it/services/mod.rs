@@ -1,9 +1,7 @@
 //! Statistics, saved views, bulk operations and live numbers, and the services that keep them.
 
-use model::{
-    actor::{Actor, ActorKind, Role},
-    retention::Retentions,
-};
+use model::actor::{Actor, ActorKind, Role};
+use model::retention::Retentions;
 use queue::{EngineConfig, QueueError, maintenance::all_services, store::leader::Term};
 use sqlx::PgPool;
 

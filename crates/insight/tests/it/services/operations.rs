@@ -1,24 +1,19 @@
 //! Running bulk actions: at once or held, at a rate, through changes of leader, races and rows that cannot be changed.
 
-use super::{
-    an_operator,
-    world::{World, lead, take_over},
-};
+use super::an_operator;
+use super::world::{World, lead, take_over};
 use insight::{services::RunOperations, store::operations};
-use model::{
-    actor::{Actor, Scope},
-    filter::JobFilter,
-    id::OperationId,
-    job::JobStatus,
-    operation::{
-        BulkAction, BulkDone, BulkOutcome, BulkStart, BulkStarted, BulkSubject, NewBulk, OperationState,
-    },
+use model::actor::{Actor, Scope};
+use model::filter::JobFilter;
+use model::id::OperationId;
+use model::job::JobStatus;
+use model::operation::{
+    BulkAction, BulkDone, BulkOutcome, BulkStart, BulkStarted, BulkSubject, NewBulk, OperationState,
 };
-use queue::{
-    QueueError,
-    maintenance::Service as _,
-    store::{counts, leader::Term},
-};
+use queue::QueueError;
+use queue::maintenance::Service as _;
+use queue::store::counts;
+use queue::store::leader::Term;
 use sqlx::PgPool;
 use uuid::Uuid;
 

@@ -4,14 +4,9 @@ use super::world::lead;
 use crate::support::{World as Jobs, end, given_up, retried, sent};
 use insight::store::failures;
 use model::{failure::CauseId, id::WorkerId};
-use queue::{
-    EngineConfig,
-    store::{
-        counts::recounts,
-        leader::{self, Term},
-    },
-    testing,
-};
+use queue::store::counts::recounts;
+use queue::store::leader::{self, Term};
+use queue::{EngineConfig, testing};
 use sqlx::PgPool;
 use std::time::Duration;
 

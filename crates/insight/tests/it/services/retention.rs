@@ -3,15 +3,11 @@
 use super::world::{World, lead};
 use crate::support::session;
 use chrono::{TimeDelta, Utc};
-use model::{
-    id::first_id,
-    retention::{Retained, Retentions},
-};
+use model::id::first_id;
+use model::retention::{Retained, Retentions};
 use queue::{EngineConfig, QueueError, store::leader::Term};
-use sqlx::{
-    PgPool,
-    postgres::{PgConnectOptions, PgPoolOptions},
-};
+use sqlx::PgPool;
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use std::time::Duration;
 use uuid::Uuid;
 

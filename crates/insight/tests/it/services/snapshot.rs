@@ -2,15 +2,11 @@
 
 use super::world::{World, lead};
 use insight::store::stats::{self, live_snapshots, rollup};
-use model::{
-    actor::Scope,
-    rate_limit::RateLimitUse,
-    stats::{IntegrationGauge, Totals},
-};
-use queue::{
-    QueueError,
-    store::counts::{self, Drift, fold},
-};
+use model::actor::Scope;
+use model::rate_limit::RateLimitUse;
+use model::stats::{IntegrationGauge, Totals};
+use queue::QueueError;
+use queue::store::counts::{self, Drift, fold};
 use sqlx::PgPool;
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]

@@ -1,9 +1,7 @@
 //! In the throughput every job is in its bucket once, folded or not.
 
-use super::{
-    delete_expired,
-    world::{World, lead},
-};
+use super::delete_expired;
+use super::world::{World, lead};
 use insight::store::stats::{rollup, throughput, throughput_until};
 use model::{actor::Scope, id::AppId, id::IntegrationId, stats::Window};
 use queue::QueueError;

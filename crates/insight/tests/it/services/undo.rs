@@ -1,28 +1,21 @@
 //! Undo of bulk actions.
 
-use super::{
-    an_operator, delete_expired,
-    world::{World, lead, take_over},
+use super::world::{World, lead, take_over};
+use super::{an_operator, delete_expired};
+use insight::services::RunOperations;
+use insight::store::{failures, operations};
+use model::actor::Scope;
+use model::dead_letter::BinPageRequest;
+use model::filter::JobFilter;
+use model::id::{DeadLetterId, OperationId};
+use model::operation::{
+    BulkAction, BulkDone, BulkOutcome, BulkStart, BulkStarted, BulkSubject, NewBulk, Operation,
+    OperationState, SkipReason, Skipped,
 };
-use insight::{
-    services::RunOperations,
-    store::{failures, operations},
-};
-use model::{
-    actor::Scope,
-    dead_letter::BinPageRequest,
-    filter::JobFilter,
-    id::{DeadLetterId, OperationId},
-    operation::{
-        BulkAction, BulkDone, BulkOutcome, BulkStart, BulkStarted, BulkSubject, NewBulk, Operation,
-        OperationState, SkipReason, Skipped,
-    },
-};
-use queue::{
-    QueueError,
-    maintenance::Service as _,
-    store::{counts, dead_letters, leader::Term},
-};
+use queue::QueueError;
+use queue::maintenance::Service as _;
+use queue::store::leader::Term;
+use queue::store::{counts, dead_letters};
 use sqlx::PgPool;
 
 fn of(world: &World, action: BulkAction) -> NewBulk {

@@ -2,13 +2,11 @@
 
 use super::world::{World, lead, take_over};
 use insight::{services::CountViews, store::saved_views};
-use model::{
-    filter::JobFilter,
-    id::UserId,
-    job::JobStatus,
-    patch::Change,
-    saved_view::{NewSavedView, SavedView, SavedViewChanges},
-};
+use model::filter::JobFilter;
+use model::id::UserId;
+use model::job::JobStatus;
+use model::patch::Change;
+use model::saved_view::{NewSavedView, SavedView, SavedViewChanges};
 use queue::{QueueError, maintenance::Service as _, store::leader::Term};
 use sqlx::PgPool;
 

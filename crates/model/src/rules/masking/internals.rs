@@ -2,19 +2,17 @@
 //! may configure see values of headers.
 
 use super::{MASK, Masks, Sensitive};
-use crate::{
-    activity::Activity,
-    actor::Role,
-    attempt::Attempt,
-    audit::AuditEntry,
-    breaker::BreakerFlip,
-    exchange::Exchange,
-    id::AppId,
-    integration::Integration,
-    operation::Operation,
-    resync::Resync,
-    rules::permission::{Permission, is_allowed},
-};
+use crate::activity::Activity;
+use crate::actor::Role;
+use crate::attempt::Attempt;
+use crate::audit::AuditEntry;
+use crate::breaker::BreakerFlip;
+use crate::exchange::Exchange;
+use crate::id::AppId;
+use crate::integration::Integration;
+use crate::operation::Operation;
+use crate::resync::Resync;
+use crate::rules::permission::{Permission, is_allowed};
 use serde_json::Value;
 
 /// Data without payloads of apps, some of which is internal.

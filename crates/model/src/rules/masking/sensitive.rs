@@ -1,25 +1,21 @@
 //! Types that contain payloads: jobs, dead letters, records, and pages of them. Each is masked by its app's rules.
 
-use super::{
-    Masking,
-    internals::{hide_internals_of_attempts, mask_query},
-};
-use crate::{
-    actor::Role,
-    attempt::Attempt,
-    dead_letter::{BinnedLetter, DeadLetter, DeadLetterGroup},
-    dead_letter_grid::DeadLetterGrid,
-    exchange::Exchange,
-    failure::{FailureDetail, FailureGroup},
-    id::AppId,
-    job::{Job, JobDetail},
-    page::Page,
-    record::{Record, RecordWithSync, SentRecord},
-    request::RequestPreview,
-    rules::permission::{Permission, is_allowed},
-    sync_status::SyncStatus,
-    trail::{Trail, TrailApp, TrailJob, TrailRecord},
-};
+use super::Masking;
+use super::internals::{hide_internals_of_attempts, mask_query};
+use crate::actor::Role;
+use crate::attempt::Attempt;
+use crate::dead_letter::{BinnedLetter, DeadLetter, DeadLetterGroup};
+use crate::dead_letter_grid::DeadLetterGrid;
+use crate::exchange::Exchange;
+use crate::failure::{FailureDetail, FailureGroup};
+use crate::id::AppId;
+use crate::job::{Job, JobDetail};
+use crate::page::Page;
+use crate::record::{Record, RecordWithSync, SentRecord};
+use crate::request::RequestPreview;
+use crate::rules::permission::{Permission, is_allowed};
+use crate::sync_status::SyncStatus;
+use crate::trail::{Trail, TrailApp, TrailJob, TrailRecord};
 use serde_json::Value;
 use std::collections::BTreeMap;
 

@@ -1,16 +1,12 @@
 //! Worker processes: this test binary runs itself again.
 
 use super::Database;
-use nix::{
-    sys::signal::{Signal, kill},
-    unistd::Pid,
-};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
-use std::{
-    io::Write as _,
-    process::{Child as Process, Command, ExitStatus, Stdio},
-    time::Duration,
-};
+use std::io::Write as _;
+use std::process::{Child as Process, Command, ExitStatus, Stdio};
+use std::time::Duration;
 
 /// The environment variable with which a process of this binary is a worker: its [`WorkerOptions`] as JSON.
 pub(crate) const WORKER_OPTIONS: &str = "HEADGATE_FAULT_WORKER";

@@ -1,15 +1,11 @@
 //! A Postgres server for one test, which stops it with SIGQUIT.
 
-use std::{
-    fs,
-    os::unix::{
-        fs::{MetadataExt as _, PermissionsExt as _, chown},
-        process::CommandExt as _,
-    },
-    path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
-    time::{Duration, Instant},
-};
+use std::fs;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 /// Stops the server and removes its directory once the test process has ended, however it ended: its end closes the pipe on stdin.
 const GUARD: &str = r#"

@@ -4,10 +4,8 @@ use super::World;
 use queue::pool::PoolSettings;
 use sqlx::{Connection as _, Executor as _, PgConnection, PgPool};
 use std::{future::Future, time::Duration};
-use tokio::{
-    sync::{Mutex, MutexGuard},
-    time::{Instant, sleep},
-};
+use tokio::sync::{Mutex, MutexGuard};
+use tokio::time::{Instant, sleep};
 
 /// Rounds with worker processes run one at a time: CI has two cores.
 static TURN: Mutex<()> = Mutex::const_new(());

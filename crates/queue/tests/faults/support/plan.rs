@@ -1,10 +1,8 @@
 //! Which jobs a round accepts and what their handlers do, all derived from the seed.
 
 use super::World;
-use model::{
-    id::{IntegrationId, JobId},
-    rate_limit::RateLimit,
-};
+use model::id::{IntegrationId, JobId};
+use model::rate_limit::RateLimit;
 use queue::store::jobs::{self, JobSpec};
 use rand::{Rng as _, rngs::StdRng};
 use serde::{Deserialize, Serialize};

@@ -3,15 +3,11 @@
 use super::Act;
 use async_trait::async_trait;
 use model::rules::verdict::{ErrorKind, Verdict};
-use queue::{
-    store::jobs::{Completion, Failure},
-    worker::{AttemptHandler, LeasedJob, Outcome, Slot},
-};
+use queue::store::jobs::{Completion, Failure};
+use queue::worker::{AttemptHandler, LeasedJob, Outcome, Slot};
 use sqlx::PgPool;
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
 
 pub(crate) struct Recorder {

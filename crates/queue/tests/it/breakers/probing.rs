@@ -3,23 +3,16 @@
 use super::support::{asks, cap, flips, lead, opens_after_five, script, states, steer, time_passes};
 use crate::support::{Script, World, config, ok, start, until, until_recorded};
 use chrono::TimeDelta;
-use model::{
-    breaker::{
-        BreakerAction,
-        BreakerState::{Closed, HalfOpen, Open, Ramping},
-    },
-    rules::breaker::PROBES,
-};
-use queue::{
-    EngineConfig, QueueError,
-    store::{breakers, jobs::JobSpec, lanes},
-    worker::LeasedJob,
-};
+use model::breaker::BreakerAction;
+use model::breaker::BreakerState::{Closed, HalfOpen, Open, Ramping};
+use model::rules::breaker::PROBES;
+use queue::store::jobs::JobSpec;
+use queue::store::{breakers, lanes};
+use queue::worker::LeasedJob;
+use queue::{EngineConfig, QueueError};
 use sqlx::PgPool;
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
-};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::Semaphore;
 
 const IS_OPEN: &str = "select exists (select 1 from headgate.breakers where state = 'open')";

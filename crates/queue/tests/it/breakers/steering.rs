@@ -3,15 +3,11 @@
 use super::support::{asks, cap, flips, lead, opens_after_five, script, states, steer};
 use crate::support::{World, service, start, until};
 use chrono::TimeDelta;
-use model::{
-    actor::Scope,
-    breaker::{
-        BreakerAction::{Close, Hold, Probe},
-        BreakerState::{Closed, HalfOpen, Open},
-    },
-    id::{AppId, IntegrationId},
-    page::PageRequest,
-};
+use model::actor::Scope;
+use model::breaker::BreakerAction::{Close, Hold, Probe};
+use model::breaker::BreakerState::{Closed, HalfOpen, Open};
+use model::id::{AppId, IntegrationId};
+use model::page::PageRequest;
 use queue::{QueueError, store::breakers};
 use sqlx::PgPool;
 

@@ -1,22 +1,16 @@
 //! Builders and handlers for the breaker tests.
 
 use crate::support::{Script, World, config, failed, ok, service};
-use model::{
-    actor::Scope,
-    breaker::{BreakerAction, BreakerFlip, BreakerOrder, BreakerState},
-    id::{IntegrationId, WorkerId},
-    page::PageRequest,
-    rules::verdict::{ErrorKind, Verdict},
-};
-use queue::{
-    EngineConfig, QueueError,
-    store::{
-        breakers,
-        jobs::{Failure, JobSpec, Response},
-        leader::{self, Term},
-    },
-    worker::{Completion, LeasedJob, Outcome},
-};
+use model::actor::Scope;
+use model::breaker::{BreakerAction, BreakerFlip, BreakerOrder, BreakerState};
+use model::id::{IntegrationId, WorkerId};
+use model::page::PageRequest;
+use model::rules::verdict::{ErrorKind, Verdict};
+use queue::store::breakers;
+use queue::store::jobs::{Failure, JobSpec, Response};
+use queue::store::leader::{self, Term};
+use queue::worker::{Completion, LeasedJob, Outcome};
+use queue::{EngineConfig, QueueError};
 use sqlx::PgPool;
 use std::{sync::Arc, time::Duration};
 

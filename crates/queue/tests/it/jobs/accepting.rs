@@ -2,16 +2,14 @@
 
 use crate::support::{World, end, given_up, retried, sent};
 use insight::store::{explain, job_lists, trail};
-use model::{
-    actor::Scope,
-    event::EventType,
-    filter::JobFilter,
-    id::{BatchId, JobId},
-    job::{EnqueueOutcome, JobStatus},
-    page::PageRequest,
-    rules::explain::ReasonCode,
-    trace::TraceContext,
-};
+use model::actor::Scope;
+use model::event::EventType;
+use model::filter::JobFilter;
+use model::id::{BatchId, JobId};
+use model::job::{EnqueueOutcome, JobStatus};
+use model::page::PageRequest;
+use model::rules::explain::ReasonCode;
+use model::trace::TraceContext;
 use queue::store::jobs::JobSpec;
 use serde_json::json;
 use sqlx::PgPool;

@@ -2,17 +2,13 @@
 
 use crate::support::{World, end, given_up, retried, sent};
 use insight::store::explain;
-use model::{
-    actor::Scope,
-    attempt::AttemptOutcome,
-    id::{IntegrationId, JobId, WorkerId},
-    job::JobStatus,
-    rules::explain::ReasonCode,
-};
-use queue::{
-    QueueError,
-    store::jobs::{Applied, ClaimedJob, Ending, JobSpec, Recovered},
-};
+use model::actor::Scope;
+use model::attempt::AttemptOutcome;
+use model::id::{IntegrationId, JobId, WorkerId};
+use model::job::JobStatus;
+use model::rules::explain::ReasonCode;
+use queue::QueueError;
+use queue::store::jobs::{Applied, ClaimedJob, Ending, JobSpec, Recovered};
 use sqlx::PgPool;
 use std::time::Duration;
 

@@ -2,10 +2,8 @@
 
 use crate::support::{World, end, sent};
 use model::rate_limit::RateLimit;
-use queue::store::{
-    jobs::{self, ClaimRequest, JobSpec},
-    lanes,
-};
+use queue::store::jobs::{self, ClaimRequest, JobSpec};
+use queue::store::lanes;
 use sqlx::PgPool;
 use std::collections::HashMap;
 

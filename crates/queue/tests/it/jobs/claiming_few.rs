@@ -1,14 +1,10 @@
 //! Where few jobs are ready an engine claims them all with a shorter statement, which decides as the long one does.
 
 use crate::support::{World, end, sent};
-use model::{
-    id::{IntegrationId, JobId, WorkerId},
-    rate_limit::RateLimit,
-};
-use queue::store::{
-    jobs::{ClaimRequest, ClaimedJob, Claimer, JobSpec},
-    lanes,
-};
+use model::id::{IntegrationId, JobId, WorkerId};
+use model::rate_limit::RateLimit;
+use queue::store::jobs::{ClaimRequest, ClaimedJob, Claimer, JobSpec};
+use queue::store::lanes;
 use sqlx::PgPool;
 use std::collections::{BTreeSet, HashMap};
 

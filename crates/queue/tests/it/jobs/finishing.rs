@@ -1,13 +1,11 @@
 //! An attempt ends once, under its lease, and everything about it is written together.
 
 use crate::support::{World, by_id, end, given_up, retried, sent};
-use model::{
-    actor::Scope,
-    attempt::AttemptOutcome,
-    id::{AssignmentId, BatchId},
-    job::JobStatus,
-    rules::verdict::ErrorKind,
-};
+use model::actor::Scope;
+use model::attempt::AttemptOutcome;
+use model::id::{AssignmentId, BatchId};
+use model::job::JobStatus;
+use model::rules::verdict::ErrorKind;
 use queue::store::jobs::{Applied, Completion, Ending, JobSpec};
 use serde_json::json;
 use sqlx::PgPool;

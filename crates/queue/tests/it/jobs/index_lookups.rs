@@ -1,10 +1,8 @@
 //! Rows that are looked up by key thousands of times a second are found by the key's index, whatever the statistics say.
 
 use crate::support::{World, end, sent, session};
-use sqlx::{
-    AssertSqlSafe, PgPool,
-    postgres::{PgConnectOptions, PgPoolOptions},
-};
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sqlx::{AssertSqlSafe, PgPool};
 
 /// Tables in which the statements of a job's life look rows up by a key of one column.
 const PROBED: [&str; 6] = ["jobs", "ready", "waiting", "failing_jobs", "lanes", "integrations"];

@@ -1,24 +1,16 @@
 //! A job that returns to the line of its serialize key goes behind the jobs that are there, however it returns.
 
 use crate::support::{World, end, retried, sent, until};
-use insight::{
-    services::RunOperations,
-    store::{explain, operations},
-};
-use model::{
-    actor::{Actor, ActorKind, Role, Scope},
-    id::{IntegrationId, JobId, OperationId, WorkerId},
-    job::JobStatus,
-    operation::{BulkAction, BulkDone, BulkOutcome, BulkStart, BulkSubject, NewBulk},
-    rules::explain::ReasonCode,
-};
-use queue::{
-    maintenance::Service as _,
-    store::{
-        jobs::{self, ClaimedJob, Ending, JobSpec},
-        leader,
-    },
-};
+use insight::services::RunOperations;
+use insight::store::{explain, operations};
+use model::actor::{Actor, ActorKind, Role, Scope};
+use model::id::{IntegrationId, JobId, OperationId, WorkerId};
+use model::job::JobStatus;
+use model::operation::{BulkAction, BulkDone, BulkOutcome, BulkStart, BulkSubject, NewBulk};
+use model::rules::explain::ReasonCode;
+use queue::maintenance::Service as _;
+use queue::store::jobs::{self, ClaimedJob, Ending, JobSpec};
+use queue::store::leader;
 use sqlx::PgPool;
 use std::time::Duration;
 

@@ -2,10 +2,8 @@
 
 use crate::support::{World, end, sent};
 use model::id::IntegrationId;
-use queue::store::{
-    jobs::{ClaimRequest, JobSpec},
-    promotion,
-};
+use queue::store::jobs::{ClaimRequest, JobSpec};
+use queue::store::promotion;
 use sqlx::PgPool;
 use std::collections::HashMap;
 

@@ -5,11 +5,9 @@ use std::time::Duration;
 
 use crate::support::{World, by_id, end, retried};
 use chrono::DateTime;
-use model::{
-    actor::Scope,
-    id::{BatchId, IntegrationId, JobId},
-    job::JobStatus,
-};
+use model::actor::Scope;
+use model::id::{BatchId, IntegrationId, JobId};
+use model::job::JobStatus;
 use queue::store::jobs::{self, Ending, JobSpec};
 use sqlx::PgPool;
 

@@ -4,10 +4,8 @@ use crate::support::{World, end, retried, sent};
 use insight::store::job_lists;
 use model::{actor::Scope, filter::JobFilter, job::JobStatus, page::PageRequest};
 use queue::store::jobs::JobSpec;
-use sqlx::{
-    PgPool, Row as _,
-    postgres::{PgConnectOptions, PgPoolOptions},
-};
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sqlx::{PgPool, Row as _};
 
 /// Tuples read by sequential scans of a table so far.
 async fn read_in_sequence(pool: &PgPool, table: &str) -> i64 {

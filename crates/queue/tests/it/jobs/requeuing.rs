@@ -2,12 +2,10 @@
 
 use crate::support::{World, by_id, end, given_up, retried};
 use insight::store::operations;
-use model::{
-    actor::{Actor, ActorKind, Role},
-    id::{JobId, WorkerId},
-    job::JobStatus,
-    operation::{BulkAction, BulkDone, BulkOutcome, BulkStart, BulkSubject, NewBulk},
-};
+use model::actor::{Actor, ActorKind, Role};
+use model::id::{JobId, WorkerId};
+use model::job::JobStatus;
+use model::operation::{BulkAction, BulkDone, BulkOutcome, BulkStart, BulkSubject, NewBulk};
 use queue::store::jobs::JobSpec;
 use sqlx::PgPool;
 use std::time::Duration;

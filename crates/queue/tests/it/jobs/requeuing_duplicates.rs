@@ -1,10 +1,8 @@
 //! A requeued job meets a live job with its deduplication id: no requested change is lost, and no newer one is undone.
 
 use crate::support::{World, by_id, end, given_up, retried, sent};
-use model::{
-    id::{IntegrationId, JobId},
-    job::JobStatus,
-};
+use model::id::{IntegrationId, JobId};
+use model::job::JobStatus;
 use queue::store::jobs::JobSpec;
 use serde_json::json;
 use sqlx::PgPool;

@@ -3,10 +3,8 @@
 use crate::support::{Touched, World, end, sent, session};
 use model::id::IntegrationId;
 use queue::store::jobs::{self, JobSpec};
-use sqlx::{
-    PgPool,
-    postgres::{PgConnectOptions, PgPoolOptions},
-};
+use sqlx::PgPool;
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 
 /// From a small call to the largest that is accepted.
 const SIZES: [usize; 3] = [1_000, 5_000, 40_000];

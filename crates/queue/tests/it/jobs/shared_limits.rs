@@ -2,10 +2,8 @@
 
 use crate::support::World;
 use model::{id::IntegrationId, rate_limit::RateLimit};
-use queue::store::{
-    jobs::{self, ClaimRequest, ClaimedJob},
-    lanes::{self, Lane},
-};
+use queue::store::jobs::{self, ClaimRequest, ClaimedJob};
+use queue::store::lanes::{self, Lane};
 use sqlx::PgPool;
 use std::collections::{BTreeMap, HashMap};
 

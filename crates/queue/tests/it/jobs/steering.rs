@@ -2,20 +2,13 @@
 
 use crate::support::{World, end, given_up, retried, sent};
 use insight::store::{explain, job_lists};
-use model::{
-    actor::Scope,
-    id::{AppId, JobId},
-    job::JobStatus,
-    rules::explain::ReasonCode,
-};
-use queue::{
-    QueueError,
-    store::{
-        dead_letters,
-        jobs::{self, Ending, JobSpec},
-        lanes,
-    },
-};
+use model::actor::Scope;
+use model::id::{AppId, JobId};
+use model::job::JobStatus;
+use model::rules::explain::ReasonCode;
+use queue::QueueError;
+use queue::store::jobs::{self, Ending, JobSpec};
+use queue::store::{dead_letters, lanes};
 use sqlx::PgPool;
 use std::time::Duration;
 

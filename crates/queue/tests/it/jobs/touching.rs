@@ -1,22 +1,14 @@
 //! No hot statement reads more rows than it takes, whatever else is in the tables and whatever the planner believes about them.
 
 use crate::support::{Touched, World, end, given_up, retried, sent, session};
-use model::{
-    id::{IntegrationId, WorkerId},
-    rate_limit::RateLimit,
-};
-use queue::{
-    EngineConfig,
-    maintenance::all_services,
-    store::{
-        jobs::{self, ClaimRequest, ClaimedJob, Claimer, JobSpec},
-        lanes, leader, promotion,
-    },
-};
-use sqlx::{
-    AssertSqlSafe, PgConnection, PgPool,
-    postgres::{PgConnectOptions, PgPoolOptions},
-};
+use model::id::{IntegrationId, WorkerId};
+use model::rate_limit::RateLimit;
+use queue::EngineConfig;
+use queue::maintenance::all_services;
+use queue::store::jobs::{self, ClaimRequest, ClaimedJob, Claimer, JobSpec};
+use queue::store::{lanes, leader, promotion};
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sqlx::{AssertSqlSafe, PgConnection, PgPool};
 use std::{collections::HashMap, time::Duration};
 
 /// Other jobs in the tables.

@@ -2,10 +2,8 @@
 
 use super::printing::{Print, kit, print};
 use insight::store::job_lists;
-use model::{
-    actor::Scope,
-    job::{EnqueueOutcome, JobStatus},
-};
+use model::actor::Scope;
+use model::job::{EnqueueOutcome, JobStatus};
 use queue::{Client, Job, NewJob, QueueError};
 use serde::{Deserialize, Serialize};
 use sqlx::{Connection as _, PgConnection, PgPool};

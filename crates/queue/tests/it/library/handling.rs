@@ -2,12 +2,10 @@
 
 use super::printing::{End, Print, Printed, ends, kit, print};
 use crate::support::World;
-use model::{
-    attempt::AttemptOutcome,
-    id::AppId,
-    job::{JobDetail, JobStatus},
-    rules::verdict::ErrorKind,
-};
+use model::attempt::AttemptOutcome;
+use model::id::AppId;
+use model::job::{JobDetail, JobStatus};
+use model::rules::verdict::ErrorKind;
 use queue::{Job, JobError, JobHandler, LeasedJob, NewJob, testing::TestKit, worker::CompletedJob};
 use serde::{Deserialize, Serialize};
 use serde_json::json;

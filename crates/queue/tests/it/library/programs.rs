@@ -4,18 +4,12 @@ use super::printing::{Print, Printer, kit, print};
 use crate::support::{World, ok, session, start, until, until_recorded};
 use insight::store::explain;
 use model::{actor::Scope, id::WorkerId, job::JobStatus, rules::explain::ReasonCode};
-use queue::{
-    Client, Job, LaneOptions, QueueError, Runner,
-    store::{
-        jobs::{self, ClaimRequest},
-        workers,
-    },
-    testing::TestKit,
-};
-use sqlx::{
-    PgPool,
-    postgres::{PgConnectOptions, PgPoolOptions},
-};
+use queue::store::jobs::{self, ClaimRequest};
+use queue::store::workers;
+use queue::testing::TestKit;
+use queue::{Client, Job, LaneOptions, QueueError, Runner};
+use sqlx::PgPool;
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use std::{collections::HashMap, time::Duration};
 
 async fn claimed(world: &World, program: Option<&str>) -> usize {

@@ -2,17 +2,13 @@
 
 use crate::support::{config, until, until_recorded};
 use model::job::JobStatus;
-use queue::{
-    Client, Job, JobError, JobHandler, LeaseLost, LeasedJob,
-    testing::TestKit,
-    worker::{Engine, Handlers},
-};
+use queue::testing::TestKit;
+use queue::worker::{Engine, Handlers};
+use queue::{Client, Job, JobError, JobHandler, LeaseLost, LeasedJob};
 use serde::{Deserialize, Serialize};
 use sqlx::PgPool;
-use std::{
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use tokio::{sync::Notify, time::Instant};
 use tokio_util::sync::CancellationToken;
 

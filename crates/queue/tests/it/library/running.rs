@@ -3,10 +3,8 @@
 use super::printing::{End, Printer, ends, print};
 use crate::support::{empty, until};
 use model::job::JobStatus;
-use queue::{
-    Client, Runner, migrate,
-    store::schema::{Schema, schema},
-};
+use queue::store::schema::{Schema, schema};
+use queue::{Client, Runner, migrate};
 use sqlx::PgPool;
 
 // No migrator, because starting creates the schema.

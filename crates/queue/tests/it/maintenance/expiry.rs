@@ -3,23 +3,15 @@
 use super::world::{lead, take_over};
 use crate::support::{World, end, retried, service, session};
 use chrono::{Duration as Span, Utc};
-use model::{
-    id::{BatchId, IntegrationId, JobId, WorkerId},
-    job::JobStatus,
-    rules::verdict::ErrorKind,
-};
-use queue::{
-    QueueError,
-    store::{
-        jobs::{self, AttemptEnd, Ending, JobSpec},
-        leader,
-    },
-};
+use model::id::{BatchId, IntegrationId, JobId, WorkerId};
+use model::job::JobStatus;
+use model::rules::verdict::ErrorKind;
+use queue::QueueError;
+use queue::store::jobs::{self, AttemptEnd, Ending, JobSpec};
+use queue::store::leader;
 use serde_json::Value;
-use sqlx::{
-    PgPool,
-    postgres::{PgConnectOptions, PgPoolOptions},
-};
+use sqlx::PgPool;
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use std::time::Duration;
 
 const EXPIRED: Ending = Ending::Cancelled { why: "expired" };

@@ -2,11 +2,9 @@
 
 use super::world::{World, lead};
 use crate::support::until;
-use queue::{
-    EngineConfig,
-    maintenance::Maintenance,
-    store::counts::{self, fold},
-};
+use queue::EngineConfig;
+use queue::maintenance::Maintenance;
+use queue::store::counts::{self, fold};
 use sqlx::PgPool;
 use tokio_util::sync::CancellationToken;
 

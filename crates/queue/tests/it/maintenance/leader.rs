@@ -3,10 +3,9 @@
 use super::world::{World, lead, take_over};
 use crate::support::until;
 use model::id::WorkerId;
-use queue::{
-    QueueError,
-    store::{counts::fold, leader},
-};
+use queue::QueueError;
+use queue::store::counts::fold;
+use queue::store::leader;
 use sqlx::PgPool;
 use std::time::Duration;
 

@@ -3,11 +3,9 @@
 use super::world::lead;
 use crate::support::{World, service, until};
 use model::id::JobId;
-use queue::{
-    EngineConfig,
-    maintenance::{Maintenance, ServiceHealth},
-    store::jobs::{self, JobSpec, Recovered},
-};
+use queue::EngineConfig;
+use queue::maintenance::{Maintenance, ServiceHealth};
+use queue::store::jobs::{self, JobSpec, Recovered};
 use sqlx::PgPool;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;

@@ -3,18 +3,10 @@
 use super::world::{World, lead, take_over};
 use crate::support::{World as Jobs, end, given_up, retried, sent, service};
 use model::id::{IntegrationId, WorkerId};
-use queue::{
-    QueueError,
-    store::{
-        counts::{
-            self, Drift, fold,
-            recount::{Proof, prove_jobs},
-            recounts,
-        },
-        leader::{self, Term},
-    },
-    testing,
-};
+use queue::store::counts::recount::{Proof, prove_jobs};
+use queue::store::counts::{self, Drift, fold, recounts};
+use queue::store::leader::{self, Term};
+use queue::{QueueError, testing};
 use sqlx::PgPool;
 use std::time::Duration;
 

@@ -2,10 +2,9 @@
 
 use super::world::{World, lead, take_over};
 use crate::support::service;
-use queue::{
-    QueueError,
-    store::{leader::Term, workers},
-};
+use queue::QueueError;
+use queue::store::leader::Term;
+use queue::store::workers;
 use sqlx::PgPool;
 
 async fn delete_expired(pool: &PgPool, term: Term) -> Result<bool, QueueError> {

@@ -3,14 +3,10 @@
 use super::world::{World, lead};
 use async_trait::async_trait;
 use model::id::WorkerId;
-use queue::{
-    EngineConfig, QueueError,
-    maintenance::{Maintenance, Service},
-    store::{
-        counts,
-        leader::{self, Term},
-    },
-};
+use queue::maintenance::{Maintenance, Service};
+use queue::store::counts;
+use queue::store::leader::{self, Term};
+use queue::{EngineConfig, QueueError};
 use sqlx::PgPool;
 use std::{sync::Arc, time::Duration};
 use tokio::sync::watch;

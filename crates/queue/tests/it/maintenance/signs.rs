@@ -2,11 +2,9 @@
 
 use super::world::World;
 use async_trait::async_trait;
-use queue::{
-    EngineConfig, QueueError,
-    maintenance::{Maintenance, Service, all_services},
-    store::leader::Term,
-};
+use queue::maintenance::{Maintenance, Service, all_services};
+use queue::store::leader::Term;
+use queue::{EngineConfig, QueueError};
 use sqlx::{AssertSqlSafe, PgExecutor, PgPool};
 use std::{sync::Arc, time::Duration};
 use tokio::sync::watch;

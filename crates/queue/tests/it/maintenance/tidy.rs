@@ -3,23 +3,15 @@
 use super::world::{World, lead, take_over};
 use crate::support::service;
 use model::{actor::Scope, job::JobStatus, rules::explain::ReasonCode};
-use queue::store::{
-    jobs::JobSpec,
-    tidy::{self, Cursors},
-};
+use queue::store::jobs::JobSpec;
+use queue::store::tidy::{self, Cursors};
 use sqlx::PgPool;
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-    time::Duration,
-};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 use tracing::{Event, Level, Subscriber};
-use tracing_subscriber::{
-    Layer,
-    layer::{Context, SubscriberExt as _},
-};
+use tracing_subscriber::Layer;
+use tracing_subscriber::layer::{Context, SubscriberExt as _};
 
 const ORPHANS: &str = "insert into headgate.ready (integration_id, rank, created_at, job_id)
         select gen_random_uuid(), 200, clock_timestamp() - interval '1 hour', gen_random_uuid() from generate_series(1, 3);

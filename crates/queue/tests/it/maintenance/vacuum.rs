@@ -2,17 +2,14 @@
 
 use super::world::{World, lead, take_over};
 use crate::support::{self, Script, failed, ok, service};
-use model::{
-    id::IntegrationId,
-    rate_limit::RateLimit,
-    rules::verdict::{ErrorKind, Verdict},
-};
-use queue::{
-    EngineConfig, QueueError,
-    maintenance::Maintenance,
-    store::{jobs::JobSpec, vacuum},
-    worker::{AT_ONCE, Outcome, Slot},
-};
+use model::id::IntegrationId;
+use model::rate_limit::RateLimit;
+use model::rules::verdict::{ErrorKind, Verdict};
+use queue::maintenance::Maintenance;
+use queue::store::jobs::JobSpec;
+use queue::store::vacuum;
+use queue::worker::{AT_ONCE, Outcome, Slot};
+use queue::{EngineConfig, QueueError};
 use sqlx::{Connection as _, PgConnection, PgPool};
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]

@@ -1,10 +1,8 @@
 //! An engine whose progress tests wait for by what it recorded, not by time.
 
-use queue::{
-    EngineConfig,
-    maintenance::{Service, all_services},
-    worker::{AttemptHandler, Engine, Handlers},
-};
+use queue::EngineConfig;
+use queue::maintenance::{Service, all_services};
+use queue::worker::{AttemptHandler, Engine, Handlers};
 use sqlx::PgPool;
 use std::{sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;

@@ -3,10 +3,8 @@
 use async_trait::async_trait;
 use futures::future::BoxFuture;
 use model::rules::verdict::{ErrorKind, Verdict};
-use queue::{
-    store::jobs::{Completion, Ending, Failure, Response},
-    worker::{AttemptHandler, LeasedJob, Outcome},
-};
+use queue::store::jobs::{Completion, Ending, Failure, Response};
+use queue::worker::{AttemptHandler, LeasedJob, Outcome};
 use std::{sync::Arc, time::Duration};
 
 type Act = dyn for<'a> Fn(&'a LeasedJob) -> BoxFuture<'a, Outcome> + Send + Sync;

@@ -1,18 +1,12 @@
 //! An app with integrations, and what the database says about their jobs.
 
-use model::{
-    actor::Scope,
-    id::{AppId, IntegrationId, JobId, WorkerId},
-    job::{EnqueuedJob, JobDetail},
-    rate_limit::RateLimit,
-};
-use queue::{
-    QueueError,
-    store::{
-        jobs::{self, Applied, AttemptEnd, ClaimRequest, ClaimedJob, Ending, JobSpec},
-        lanes::{self, Lane},
-    },
-};
+use model::actor::Scope;
+use model::id::{AppId, IntegrationId, JobId, WorkerId};
+use model::job::{EnqueuedJob, JobDetail};
+use model::rate_limit::RateLimit;
+use queue::QueueError;
+use queue::store::jobs::{self, Applied, AttemptEnd, ClaimRequest, ClaimedJob, Ending, JobSpec};
+use queue::store::lanes::{self, Lane};
 use sqlx::PgPool;
 use std::{collections::HashMap, time::Duration};
 

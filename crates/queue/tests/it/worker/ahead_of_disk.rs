@@ -1,19 +1,13 @@
 //! Large claims are committed ahead of the disk. Their jobs begin once the commit is on disk, and not at all when that cannot be confirmed.
 
 use crate::support::{Script, World, config, ok, start, until, until_recorded};
-use queue::{
-    EngineConfig,
-    store::jobs::{ClaimRequest, Claimer, Durability, wait_until_durable},
-    worker::LeasedJob,
-};
+use queue::EngineConfig;
+use queue::store::jobs::{ClaimRequest, Claimer, Durability, wait_until_durable};
+use queue::worker::LeasedJob;
 use sqlx::{PgPool, postgres::PgPoolOptions};
-use std::{
-    collections::HashMap,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn many_jobs_are_claimed_ahead_of_the_disk_and_few_wait_for_it(pool: PgPool) {

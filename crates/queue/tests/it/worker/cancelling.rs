@@ -2,25 +2,19 @@
 
 use crate::support::{World, config, failed, ok, start, until, until_recorded};
 use async_trait::async_trait;
-use model::{
-    actor::Scope,
-    attempt::AttemptOutcome,
-    id::{IntegrationId, JobId},
-    job::JobStatus,
-    rules::verdict::{ErrorKind, Verdict},
-};
-use queue::{
-    EngineConfig,
-    store::jobs::{self, JobSpec},
-    testing::leased_job,
-    worker::{AttemptHandler, EndedAs, EndedJob, LeasedJob, Outcome},
-};
+use model::actor::Scope;
+use model::attempt::AttemptOutcome;
+use model::id::{IntegrationId, JobId};
+use model::job::JobStatus;
+use model::rules::verdict::{ErrorKind, Verdict};
+use queue::EngineConfig;
+use queue::store::jobs::{self, JobSpec};
+use queue::testing::leased_job;
+use queue::worker::{AttemptHandler, EndedAs, EndedJob, LeasedJob, Outcome};
 use sqlx::{PgConnection, PgPool};
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use tokio::sync::{Notify, Semaphore};
 
 /// Heartbeats so rare that none notices a cancel request.

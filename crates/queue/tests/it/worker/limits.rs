@@ -1,20 +1,14 @@
 //! Rate limits shared by processes, and integrations that are quiet after a 429.
 
 use crate::support::{Script, World, config, failed, ok, start, until, until_recorded};
-use model::{
-    job::JobStatus,
-    rate_limit::RateLimit,
-    rules::verdict::{ErrorKind, Verdict},
-};
-use queue::{
-    store::lanes,
-    worker::{LeasedJob, Outcome, Slot},
-};
+use model::job::JobStatus;
+use model::rate_limit::RateLimit;
+use model::rules::verdict::{ErrorKind, Verdict};
+use queue::store::lanes;
+use queue::worker::{LeasedJob, Outcome, Slot};
 use sqlx::PgPool;
-use std::{
-    sync::{Arc, Mutex},
-    time::{Duration, Instant},
-};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 /// Sends at its slot and records when.
 fn sender(sent: &Arc<Mutex<Vec<Instant>>>) -> Arc<Script> {

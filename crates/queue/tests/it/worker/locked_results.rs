@@ -3,11 +3,9 @@
 use crate::support::{Script, World, config, ok, start, until};
 use async_trait::async_trait;
 use model::{id::JobId, job::JobStatus};
-use queue::{
-    EngineConfig,
-    store::jobs::{self, JobSpec},
-    worker::{AttemptHandler, CompletedJob, Engine, EngineReport, LeasedJob, Outcome},
-};
+use queue::EngineConfig;
+use queue::store::jobs::{self, JobSpec};
+use queue::worker::{AttemptHandler, CompletedJob, Engine, EngineReport, LeasedJob, Outcome};
 use sqlx::{PgConnection, PgPool, Postgres, Transaction};
 use std::{sync::Arc, time::Duration};
 use tokio::sync::Semaphore;

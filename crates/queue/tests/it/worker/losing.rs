@@ -3,19 +3,13 @@
 use crate::support::{Script, World, config, ok, start, until, until_recorded};
 use async_trait::async_trait;
 use model::job::JobStatus;
-use queue::{
-    EngineConfig,
-    store::jobs::{JobSpec, recover_lost_leases},
-    worker::{AttemptHandler, CompletedJob, LeasedJob, Outcome},
-};
+use queue::EngineConfig;
+use queue::store::jobs::{JobSpec, recover_lost_leases};
+use queue::worker::{AttemptHandler, CompletedJob, LeasedJob, Outcome};
 use sqlx::{PgConnection, PgPool};
-use std::{
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicUsize, Ordering},
-    },
-    time::Duration,
-};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use tokio::sync::Notify;
 
 /// Notifies when it is dropped.

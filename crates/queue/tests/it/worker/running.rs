@@ -2,23 +2,17 @@
 
 use crate::support::{Script, World, config, failed, ok, start, until, until_recorded};
 use async_trait::async_trait;
-use model::{
-    attempt::AttemptOutcome,
-    job::JobStatus,
-    rules::verdict::{ErrorKind, Verdict},
-    trace::TraceContext,
-};
-use queue::{
-    EngineConfig, Waker,
-    store::jobs::{Completion, JobSpec},
-    worker::{AttemptHandler, CompletedJob, LeasedJob, Outcome},
-};
+use model::attempt::AttemptOutcome;
+use model::job::JobStatus;
+use model::rules::verdict::{ErrorKind, Verdict};
+use model::trace::TraceContext;
+use queue::store::jobs::{Completion, JobSpec};
+use queue::worker::{AttemptHandler, CompletedJob, LeasedJob, Outcome};
+use queue::{EngineConfig, Waker};
 use sqlx::{PgConnection, PgPool, postgres::PgPoolOptions};
-use std::{
-    io::{self, Write},
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 fn typed(world: &World, lane: model::id::IntegrationId, job_type: &str) -> JobSpec {
     JobSpec { job_type: job_type.into(), max_attempts: 3, ..world.spec(lane) }

@@ -1,16 +1,12 @@
 //! Retry schedules of integrations.
 
 use crate::support::{Script, World, config, failed, ok, start, until_recorded};
-use model::{
-    id::{IntegrationId, JobId},
-    job::JobStatus,
-    rules::verdict::{ErrorKind, Verdict},
-};
-use queue::{
-    EngineConfig,
-    store::jobs::JobSpec,
-    worker::{AttemptHandler, LeasedJob},
-};
+use model::id::{IntegrationId, JobId};
+use model::job::JobStatus;
+use model::rules::verdict::{ErrorKind, Verdict};
+use queue::EngineConfig;
+use queue::store::jobs::JobSpec;
+use queue::worker::{AttemptHandler, LeasedJob};
 use sqlx::PgPool;
 use std::{sync::Arc, time::Duration};
 

@@ -2,10 +2,8 @@
 
 use crate::support::{Script, World, config, ok, start, until};
 use model::{job::JobStatus, rate_limit::RateLimit};
-use queue::{
-    EngineConfig,
-    worker::{LeasedJob, Outcome, Slot},
-};
+use queue::EngineConfig;
+use queue::worker::{LeasedJob, Outcome, Slot};
 use sqlx::PgPool;
 use std::{sync::Arc, time::Duration};
 use tokio::sync::{Notify, Semaphore};

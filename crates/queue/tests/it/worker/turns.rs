@@ -2,10 +2,8 @@
 
 use crate::support::{Script, World, config, ok, start, until, until_recorded};
 use futures::TryStreamExt as _;
-use queue::{
-    store::jobs::{ClaimRequest, Claimer},
-    worker::LeasedJob,
-};
+use queue::store::jobs::{ClaimRequest, Claimer};
+use queue::worker::LeasedJob;
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, PgPool};
 use std::collections::HashMap;
 

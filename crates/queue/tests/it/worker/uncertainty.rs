@@ -3,16 +3,12 @@
 use crate::support::{World, config, failed, ok, start, until, until_recorded};
 use async_trait::async_trait;
 use model::rules::verdict::{ErrorKind, Verdict};
-use queue::{
-    EngineConfig,
-    store::jobs::{self, Completion, JobSpec},
-    worker::{AttemptHandler, CompletedJob, EndedAs, EndedJob, LeasedJob, Outcome, SendPermit},
-};
+use queue::EngineConfig;
+use queue::store::jobs::{self, Completion, JobSpec};
+use queue::worker::{AttemptHandler, CompletedJob, EndedAs, EndedJob, LeasedJob, Outcome, SendPermit};
 use sqlx::{PgConnection, PgPool};
-use std::{
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use tokio::sync::Notify;
 
 /// Marks each attempt as uncertain, ends as the job type says, and records what it got in `on_ended`.

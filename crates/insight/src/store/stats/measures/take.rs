@@ -2,10 +2,9 @@
 
 use super::{HotTable, Measures, OldTransaction, Sums};
 use model::{histogram::Histogram, text::sanitise};
-use queue::{
-    error::QueueError,
-    store::{counts::recounts, vacuum},
-};
+use queue::error::QueueError;
+use queue::store::counts::recounts;
+use queue::store::vacuum;
 use sqlx::PgPool;
 
 /// The last values of what need not be measured each time.

@@ -2,11 +2,9 @@
 //! of the time.
 
 use flate2::{Compression, read::ZlibDecoder, write::ZlibEncoder};
-use model::{
-    snapshot_changes::SnapshotChanges,
-    stats::{Moment, Snapshot},
-    worker::Worker,
-};
+use model::snapshot_changes::SnapshotChanges;
+use model::stats::{Moment, Snapshot};
+use model::worker::Worker;
 use queue::error::QueueError;
 use serde::{Deserialize, Serialize};
 use std::io::{Read as _, Write as _};

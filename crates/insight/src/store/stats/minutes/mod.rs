@@ -8,10 +8,8 @@ mod levels;
 pub use levels::levels;
 
 use chrono::{DateTime, Duration, DurationRound as _, Utc};
-use model::{
-    id::WorkerId,
-    stats::{MinuteTotals, Moment, Snapshot, Totals},
-};
+use model::id::WorkerId;
+use model::stats::{MinuteTotals, Moment, Snapshot, Totals};
 use queue::{error::QueueError, store::leader::Term};
 use sqlx::PgPool;
 use std::collections::HashMap;

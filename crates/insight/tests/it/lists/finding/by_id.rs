@@ -3,14 +3,12 @@
 use super::{all_pages, dry_run, text};
 use crate::support::{World, end, given_up, sent};
 use insight::store::job_lists;
-use model::{
-    actor::Scope,
-    filter::JobFilter,
-    id::{AppId, JobId},
-    matched::AtLeast,
-    operation::BulkAction,
-    page::{Order, PageRequest},
-};
+use model::actor::Scope;
+use model::filter::JobFilter;
+use model::id::{AppId, JobId};
+use model::matched::AtLeast;
+use model::operation::BulkAction;
+use model::page::{Order, PageRequest};
 use queue::store::jobs::{self, JobSpec};
 use sqlx::PgPool;
 use std::collections::BTreeSet;

@@ -1,19 +1,15 @@
 //! Lists and groups of dead letters by each filter.
 
-use super::{
-    many_jobs::{INDEXED, SIFTED, SIFTED_IN_ONE, each_filter, fill, must_be_within},
-    text,
-};
+use super::many_jobs::{INDEXED, SIFTED, SIFTED_IN_ONE, each_filter, fill, must_be_within};
+use super::text;
 use crate::support::{session, touched::Plans};
 use chrono::{TimeDelta, Utc};
 use insight::store::dead_letters;
 use model::{
     actor::Scope, dead_letter_grid::GridPageRequest, filter::JobFilter, job::JobStatus, page::PageRequest,
 };
-use sqlx::{
-    PgPool,
-    postgres::{PgConnectOptions, PgPoolOptions},
-};
+use sqlx::PgPool;
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 
 /// The number of dead letters on all pages, none of which reads more than `max` rows.
 async fn count_page_by_page(pool: &PgPool, plans: &Plans, what: &str, filter: &JobFilter, max: u64) -> usize {

@@ -1,26 +1,17 @@
 //! Lists of jobs by each filter.
 
-use super::{
-    all_pages, dry_run,
-    many_jobs::{INDEXED, SIFTED, each_filter, fill, must_be_within},
-    text,
-};
+use super::many_jobs::{INDEXED, SIFTED, each_filter, fill, must_be_within};
+use super::{all_pages, dry_run, text};
 use crate::support::{session, touched::Plans};
-use insight::store::{
-    job_lists,
-    trail::{self, TrailKeys},
-};
-use model::{
-    actor::Scope,
-    filter::JobFilter,
-    job::JobStatus,
-    operation::BulkAction,
-    page::{Order, PageRequest},
-};
-use sqlx::{
-    PgPool,
-    postgres::{PgConnectOptions, PgPoolOptions},
-};
+use insight::store::job_lists;
+use insight::store::trail::{self, TrailKeys};
+use model::actor::Scope;
+use model::filter::JobFilter;
+use model::job::JobStatus;
+use model::operation::BulkAction;
+use model::page::{Order, PageRequest};
+use sqlx::PgPool;
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 
 /// Reads a page of each, then all pages of those that find few.
 async fn finds_each(

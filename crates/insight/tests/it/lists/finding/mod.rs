@@ -7,13 +7,11 @@ mod each_filter;
 mod many_jobs;
 
 use insight::store::{job_lists, operations};
-use model::{
-    actor::{Actor, ActorKind, Role, Scope},
-    filter::JobFilter,
-    job::Job,
-    operation::{BulkAction, BulkStart, BulkSubject, DryRun, NewBulk},
-    page::{Order, Page, PageRequest},
-};
+use model::actor::{Actor, ActorKind, Role, Scope};
+use model::filter::JobFilter;
+use model::job::Job;
+use model::operation::{BulkAction, BulkStart, BulkSubject, DryRun, NewBulk};
+use model::page::{Order, Page, PageRequest};
 use sqlx::PgPool;
 
 /// The jobs of all pages, and the number of pages.
