@@ -4,7 +4,8 @@
 //! locks for hours, and a transaction pooler delivers other clients' answers. The session settings are sent as statements because session poolers
 //! refuse start-up options.
 
-use crate::{error::QueueError, store::connections::DEFAULT_LOCK_TIMEOUT};
+use crate::error::QueueError;
+use crate::store::lock_timeout::{DEFAULT_LOCK_TIMEOUT, set_lock_timeout};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, PgPool, Row as _};
 use std::{str::FromStr as _, time::Duration};
@@ -17,6 +18,7 @@ const CHECK_AFTER_IDLE: Duration = Duration::from_millis(100);
 
 /// Statement time-out of a pool that sets none: far beyond any statement of ours.
 pub(crate) const DEFAULT_STATEMENT_TIMEOUT: Duration = Duration::from_secs(60);
+
 /// Address and limits of a pool.
 #[derive(Clone)]
 pub struct PoolSettings {
@@ -127,15 +129,6 @@ pub(crate) async fn prepare(
          set client_connection_check_interval = '5s'"
     );
     sqlx::raw_sql(AssertSqlSafe(settings)).execute(connection).await?;
-    Ok(())
-}
-
-pub(crate) async fn set_lock_timeout(
-    connection: &mut PgConnection,
-    timeout: Duration,
-) -> Result<(), sqlx::Error> {
-    let setting = format!("set lock_timeout = {}", timeout.as_millis());
-    sqlx::raw_sql(AssertSqlSafe(setting)).execute(connection).await?;
     Ok(())
 }
 

@@ -21,7 +21,7 @@ use delivery::{DeliveryError, secrets::Place};
 use futures::FutureExt as _;
 use model::{actor::Actor, etag::etag};
 use queue::mutex::lock;
-use queue::store::connections::DEFAULT_LOCK_TIMEOUT;
+use queue::store::lock_timeout::DEFAULT_LOCK_TIMEOUT;
 use queue::store::one_transaction::OneTransaction;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};

@@ -7,9 +7,6 @@ use sqlx::postgres::{PgListener, PgPoolOptions};
 use sqlx::{AssertSqlSafe, Connection as _, PgPool, Postgres, SqlSafeStr as _, Transaction};
 use std::time::Duration;
 
-/// Lock time-out of every connection; a transaction may set its own.
-pub const DEFAULT_LOCK_TIMEOUT: Duration = Duration::from_secs(20);
-
 /// Settings of a session (`set`) or transaction (`set local`) whose statements look rows up by key: plans are kept, and do not depend on what
 /// the planner believes about the size of a table.
 macro_rules! lookup_settings {

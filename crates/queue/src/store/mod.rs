@@ -14,6 +14,7 @@ pub mod forget;
 pub mod jobs;
 pub mod lanes;
 pub mod leader;
+pub mod lock_timeout;
 pub mod one_transaction;
 pub(crate) mod own_lanes;
 pub mod partitions;

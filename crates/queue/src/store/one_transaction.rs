@@ -5,8 +5,8 @@
 //! the way has to know.
 
 use crate::error::Result;
-use crate::pool::{ACQUIRE_TIMEOUT, DEFAULT_STATEMENT_TIMEOUT, is_sound, prepare, set_lock_timeout};
-use crate::store::connections::DEFAULT_LOCK_TIMEOUT;
+use crate::pool::{ACQUIRE_TIMEOUT, DEFAULT_STATEMENT_TIMEOUT, is_sound, prepare};
+use crate::store::lock_timeout::{DEFAULT_LOCK_TIMEOUT, set_lock_timeout};
 use sqlx::postgres::{PgPoolOptions, PgTransactionManager};
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, PgPool, SqlSafeStr as _};
 use sqlx_core::transaction::TransactionManager as _;
