@@ -107,16 +107,20 @@ pub mod testing;
 mod wake;
 pub mod worker;
 
-pub use client::Client;
-pub use client::bulk::{Bulk, BulkError};
-pub use client::lane::LaneOptions;
-pub use client::transaction::JobTransaction;
+pub use client::{
+    Client,
+    bulk::{Bulk, BulkError},
+    lane::LaneOptions,
+    transaction::JobTransaction,
+};
 pub use config::EngineConfig;
 pub use error::QueueError;
-pub use job::definition::Job;
-pub use job::error::{JobError, OrJobError};
-pub use job::handler::JobHandler;
-pub use job::new_job::NewJob;
+pub use job::{
+    definition::Job,
+    error::{JobError, OrJobError},
+    handler::JobHandler,
+    new_job::NewJob,
+};
 pub use migrate::MIGRATOR;
 pub use runner::{Runner, Running};
 pub use wake::{Waker, wake_all};

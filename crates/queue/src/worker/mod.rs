@@ -28,14 +28,18 @@ mod state;
 pub use crate::store::jobs::{Completion, Failure, Response};
 #[cfg(feature = "testing")]
 pub(crate) use engine::by_hand;
-pub use engine::report::{EngineReport, EngineWatch};
-pub use engine::start::Engine;
+pub use engine::{
+    report::{EngineReport, EngineWatch},
+    start::Engine,
+};
 pub(crate) use handler::DEFAULT_PROGRAM;
-pub use handler::attempt_handler::{AttemptHandler, CompletedJob, EndedAs, EndedJob, Outcome};
-pub use handler::handlers::Handlers;
-pub use handler::leased_job::LeasedJob;
-pub use handler::progress::{LeaseLost, Progress};
-pub use handler::send_permit::SendPermit;
-pub use handler::unhandled::Unhandled;
+pub use handler::{
+    attempt_handler::{AttemptHandler, CompletedJob, EndedAs, EndedJob, Outcome},
+    handlers::Handlers,
+    leased_job::LeasedJob,
+    progress::{LeaseLost, Progress},
+    send_permit::SendPermit,
+    unhandled::Unhandled,
+};
 pub use limit::slots::{AT_ONCE, Slot};
 pub use state::meters::{Rounds, SIZES};
