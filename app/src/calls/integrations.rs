@@ -74,7 +74,7 @@ pub async fn steer_breaker(
     let made = async {
         let actor = actor::allowed::<permission::Configure>()?;
         let order = integration_forms::breaker_order(action, &until)?;
-        context::current()?.headgate.control_breaker(&actor, id, order).await?;
+        context::current()?.headgate.steer_breaker(&actor, id, order).await?;
         Ok(integration_forms::breaker_flash(action).into())
     }
     .await;

@@ -46,14 +46,14 @@ impl Headgate {
     ///
     /// # Errors
     /// No such integration; a hold of more than 30 days.
-    pub async fn control_breaker(
+    pub async fn steer_breaker(
         &self,
         actor: &Allowed<permission::Configure>,
         id: IntegrationId,
         order: BreakerOrder,
     ) -> Result<Integration, ServiceError> {
         self.change_integration(actor, id, "integration.breaker", async |mut tx| {
-            let after = self.delivery.control_breaker(&mut tx, actor.scope(), id, order, &actor.name).await?;
+            let after = self.delivery.steer_breaker(&mut tx, actor.scope(), id, order, &actor.name).await?;
             Ok((tx, after))
         })
         .await

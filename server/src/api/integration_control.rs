@@ -74,7 +74,7 @@ async fn steer_breaker(
     Id(id): Id<IntegrationId>,
     Json(order): Json<BreakerOrder>,
 ) -> JsonResult<Integration> {
-    Ok(Answer(can.headgate.control_breaker(&can, id, order).await?))
+    Ok(Answer(can.headgate.steer_breaker(&can, id, order).await?))
 }
 
 /// Lists the changes of an integration's circuit breaker in the last 30 days, newest first, each with who made it (the engine or an actor).

@@ -51,7 +51,7 @@ impl Delivery {
     ///
     /// # Errors
     /// `NotFound`; the fault of `until`.
-    pub async fn control_breaker(
+    pub async fn steer_breaker(
         &self,
         conn: &mut PgConnection,
         scope: Scope,

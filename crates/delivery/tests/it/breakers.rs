@@ -14,11 +14,11 @@ async fn breaker(world: &World, id: IntegrationId) -> model::breaker::Breaker {
     world.delivery.integration(world.scope, id).await.unwrap().breaker
 }
 
-async fn control(world: &World, id: IntegrationId, action: BreakerAction, hours: Option<i64>) {
+async fn steer(world: &World, id: IntegrationId, action: BreakerAction, hours: Option<i64>) {
     let until = hours.map(|hours| chrono::Utc::now() + chrono::TimeDelta::hours(hours));
     let mut transaction = world.pool.begin().await.unwrap();
     let order = BreakerOrder { action, until };
-    world.delivery.control_breaker(&mut transaction, world.scope, id, order, "Ada").await.unwrap();
+    world.delivery.steer_breaker(&mut transaction, world.scope, id, order, "Ada").await.unwrap();
     transaction.commit().await.unwrap();
 }
 
@@ -118,7 +118,7 @@ async fn pausing_and_resuming_keep_a_hold_and_probe_waiting_jobs(pool: PgPool) {
         world.integration(json!({"endpoint_url": "http://127.0.0.1:9/"})).await,
     ];
     for id in ids {
-        control(&world, id, BreakerAction::Hold, Some(1)).await;
+        steer(&world, id, BreakerAction::Hold, Some(1)).await;
     }
     // By its row, the first one opened by itself.
     sqlx::query("update headgate.breakers set held_until = null where integration_id = $1")

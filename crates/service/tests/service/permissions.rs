@@ -109,7 +109,6 @@ const USE_CASES: &[(&str, &[&str])] = &[
         &[
             "bulk_integrations",
             "confirmed_integration_bulk",
-            "control_breaker",
             "create_app",
             "create_integration",
             "delete_app",
@@ -120,6 +119,7 @@ const USE_CASES: &[(&str, &[&str])] = &[
             "pause_integration",
             "resume_integration",
             "rotate_secret",
+            "steer_breaker",
             "test_integration",
             "update_app",
             "update_integration",
