@@ -24,7 +24,7 @@ pub async fn undo_audit_entry(id: AuditEntryId, back: String) -> Result<(), Form
     use crate::server::{actor, context, redirect};
     use service::permission;
     redirect::answer(&back, async {
-        let actor = actor::allowed::<permission::ReadDeployment>()?;
+        let actor = actor::allowed::<permission::Configure>()?;
         outcome_of(context::current()?.headgate.undo(&actor, id).await, Flash::Undone)
     })
     .await
@@ -37,7 +37,7 @@ pub async fn repeat_audit_entry(id: AuditEntryId, back: String) -> Result<(), Fo
     use crate::server::{actor, context, redirect};
     use service::permission;
     redirect::answer(&back, async {
-        let actor = actor::allowed::<permission::ReadDeployment>()?;
+        let actor = actor::allowed::<permission::Configure>()?;
         outcome_of(context::current()?.headgate.repeat(&actor, id).await, Flash::Repeated)
     })
     .await

@@ -54,7 +54,8 @@ impl<P: Needs> Allowed<P> {
 }
 
 impl<P> Allowed<P> {
-    /// The same actor with one more permission, for a use case whose input decides what it needs.
+    /// The same actor with another permission, which its role must allow too: for a use case that calls one with that permission in its signature,
+    /// as a list of the console calls the API's.
     ///
     /// # Errors
     /// `NotAllowed`.

@@ -6,6 +6,7 @@ use chrono::Utc;
 use model::audit::{AuditEntry, AuditFilter};
 use model::id::AuditEntryId;
 use model::page::{Page, PageRequest};
+use model::rules::permission::Permission;
 use model::rules::undo::{self, UndoAction};
 use model::views::audit::{AuditLine, AuditList};
 
@@ -30,7 +31,9 @@ impl Headgate {
     ) -> Result<AuditList, ServiceError> {
         let page = self.audit_log(actor, filter, page).await?;
         let labels = audit::labels(&self.lists, &page.items).await?;
-        let may = |action: Option<UndoAction>| action.is_some_and(|action| actor.may(action.permission()));
+        let may = |action: Option<UndoAction>| {
+            actor.may(Permission::Configure) && action.is_some_and(|action| actor.may(action.permission()))
+        };
         let page = page.map(|entry| AuditLine {
             may_undo: may(undo::undo(&entry)),
             may_repeat: may(undo::repeat(&entry)),

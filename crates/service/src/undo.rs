@@ -18,7 +18,7 @@ impl Headgate {
     /// No such line; it has no inverse; it was undone already; the object was changed since; `NotAllowed` and errors of the undoing call.
     pub async fn undo(
         &self,
-        actor: &Allowed<permission::ReadDeployment>,
+        actor: &Allowed<permission::Configure>,
         id: AuditEntryId,
     ) -> Result<AuditEntry, ServiceError> {
         let entry = audit::get(self.access.pool(), id).await?;
@@ -39,7 +39,7 @@ impl Headgate {
     /// No such line; it cannot be repeated; `NotAllowed` and errors of the repeated call.
     pub async fn repeat(
         &self,
-        actor: &Allowed<permission::ReadDeployment>,
+        actor: &Allowed<permission::Configure>,
         id: AuditEntryId,
     ) -> Result<AuditEntry, ServiceError> {
         let entry = audit::get(self.access.pool(), id).await?;

@@ -39,7 +39,7 @@ async fn get_audit_entry(can: Can<ReadDeployment>, Id(id): Id<AuditEntryId>) -> 
 /// the object was changed since (`changed-since`).
 #[utoipa::path(post, path = "/audit-log/{id}/undo", tag = "Deployment", responses((status = 200, body = AuditEntry)))]
 async fn undo_audit_entry(can: Can<Configure>, Id(id): Id<AuditEntryId>) -> JsonResult<AuditEntry> {
-    Ok(Answer(can.headgate.undo(&can.also()?, id).await?))
+    Ok(Answer(can.headgate.undo(&can, id).await?))
 }
 
 /// Repeats what an entry records. For operators.
@@ -48,5 +48,5 @@ async fn undo_audit_entry(can: Can<Configure>, Id(id): Id<AuditEntryId>) -> Json
 /// nothing matches any more (`nothing-matches`).
 #[utoipa::path(post, path = "/audit-log/{id}/repeat", tag = "Deployment", responses((status = 200, body = AuditEntry)))]
 async fn repeat_audit_entry(can: Can<Configure>, Id(id): Id<AuditEntryId>) -> JsonResult<AuditEntry> {
-    Ok(Answer(can.headgate.repeat(&can.also()?, id).await?))
+    Ok(Answer(can.headgate.repeat(&can, id).await?))
 }
