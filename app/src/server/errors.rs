@@ -8,9 +8,9 @@ impl From<QueueError> for CallError {
     fn from(error: QueueError) -> Self {
         match error {
             QueueError::NotFound => Self::NotFound,
-            QueueError::WrongState { .. }
-            | QueueError::WrongOperationState { .. }
-            | QueueError::LeaseLost => Self::Conflict(error.to_string()),
+            QueueError::WrongState { .. } | QueueError::WrongOperationState { .. } => {
+                Self::Conflict(error.to_string())
+            }
             QueueError::Invalid(faults) => Self::Invalid(faults.to_string()),
             QueueError::Changed(_) => Self::Changed,
             QueueError::Timeout => Self::TooSlow,

@@ -30,9 +30,9 @@ pub enum QueueError {
         /// The requested change, as a past participle: `paused`, `aborted`.
         wanted: &'static str,
     },
-    /// The worker no longer has the lease: nothing was recorded.
-    #[error("the lease was lost")]
-    LeaseLost,
+    /// The leader's term is over: another process leads by now, and nothing was recorded.
+    #[error("another process leads by now: nothing was recorded")]
+    TermOver,
     /// The input cannot be accepted.
     #[error("{0}")]
     Invalid(#[from] Faults),

@@ -286,10 +286,6 @@ impl Problem {
         .retry_after(UNAVAILABLE_RETRY_AFTER)
     }
 
-    fn gone(detail: impl Into<String>) -> Self {
-        Self::new(StatusCode::GONE, "lease-lost", "The lease was lost", detail)
-    }
-
     fn retry_after(self, wait: Duration) -> Self {
         // Rounded up, because a fraction of a second too early is too early.
         let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
@@ -342,9 +338,6 @@ impl From<QueueError> for Problem {
                 let detail = format!("A bulk action that is {} cannot be {wanted}.", state.as_str());
                 Self::conflict("wrong-state", detail)
             }
-            QueueError::LeaseLost => {
-                Self::gone("The lease of this assignment was lost; nothing was recorded.")
-            }
             QueueError::Invalid(faults) => Self::invalid(faults),
             QueueError::Changed(_) => Self::changed(),
             QueueError::Timeout => Self::took_too_long(),
@@ -356,9 +349,10 @@ impl From<QueueError> for Problem {
                 tracing::warn!(error = %cause, "the database is unavailable");
                 Self::unavailable()
             }
-            error @ (QueueError::TransactionPooler | QueueError::Migration(_) | QueueError::Database(_)) => {
-                log_internal(&error)
-            }
+            error @ (QueueError::TermOver
+            | QueueError::TransactionPooler
+            | QueueError::Migration(_)
+            | QueueError::Database(_)) => log_internal(&error),
         }
     }
 }

@@ -51,7 +51,7 @@ async fn expired_rows_are_deleted_and_the_rest_stays(pool: PgPool) {
     let (old, term) = (lead(&pool).await, lead(&pool).await);
     let left = "select (select count(*) from headgate.idempotency_keys) * 1000 + (select count(*) from headgate.sessions) * 100
         + (select count(*) from headgate.sign_in_links) * 10 + (select count(*) from headgate.sign_in_throttles)";
-    assert!(matches!(delete_expired(&pool, old, Retentions::default()).await, Err(QueueError::LeaseLost)));
+    assert!(matches!(delete_expired(&pool, old, Retentions::default()).await, Err(QueueError::TermOver)));
     assert_eq!(number(&pool, left).await, 2_222);
     assert!(!delete_expired(&pool, term, Retentions::default()).await.unwrap());
     assert_eq!(number(&pool, left).await, 1_111);

@@ -76,7 +76,7 @@ impl Resyncs {
         for batch_id in batches_to_resume(pool).await? {
             match self.pauses.resume(pool, term, batch_id).await {
                 Ok(more) => has_more |= more,
-                Err(error @ (QueueError::Unavailable(_) | QueueError::LeaseLost)) => return Err(error),
+                Err(error @ (QueueError::Unavailable(_) | QueueError::TermOver)) => return Err(error),
                 Err(error) => {
                     tracing::warn!(batch.id = %batch_id, %error, "the jobs of batch {batch_id} could not be resumed");
                     last_error = Some(error);
@@ -118,7 +118,7 @@ impl Service for Resyncs {
             let id = resync.id;
             match self.advance(&resync, term).await {
                 Ok(more) => has_more |= more,
-                Err(DeliveryError::Queue(QueueError::LeaseLost)) => return Err(QueueError::LeaseLost),
+                Err(DeliveryError::Queue(QueueError::TermOver)) => return Err(QueueError::TermOver),
                 Err(error) => {
                     tracing::warn!(resync.id = %id, %error, "re-sync {id} could not be continued");
                     if let DeliveryError::Queue(error) = error {

@@ -16,7 +16,7 @@ use std::time::Instant;
 /// Moves the jobs of batches in portions. A job that cannot be moved is logged, counted with the service's `passed_over`, and tried again after a minute
 /// or more; it does not block others.
 ///
-/// Each function returns whether there may be more to move at once. They fail with [`QueueError::LeaseLost`] when the term is over, and with the error of
+/// Each function returns whether there may be more to move at once. They fail with [`QueueError::TermOver`] when the term is over, and with the error of
 /// the jobs when most of them cannot be moved.
 #[derive(Debug)]
 pub struct BatchJobs {

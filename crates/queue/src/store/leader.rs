@@ -107,7 +107,7 @@ pub async fn absent_for(pool: &PgPool) -> Result<Option<Duration>> {
 /// transaction when it idles for longer than the rest of the lease (15 s at most, as every idle one).
 ///
 /// # Errors
-/// `LeaseLost` when the term is over.
+/// `TermOver` when the term is over.
 pub async fn confirm(conn: &mut PgConnection, term: Term) -> Result<()> {
     let timeout = sqlx::query_scalar!(
         r#"
@@ -124,5 +124,5 @@ pub async fn confirm(conn: &mut PgConnection, term: Term) -> Result<()> {
     )
     .fetch_optional(conn)
     .await?;
-    timeout.map(|_| ()).ok_or(QueueError::LeaseLost)
+    timeout.map(|_| ()).ok_or(QueueError::TermOver)
 }

@@ -64,7 +64,7 @@ struct Expired {
 /// of them. That needs a connection of its own, outside any transaction.
 ///
 /// # Errors
-/// `LeaseLost` when the term is over; [`crate::QueueError::Database`] when the locks are not granted in time: the next run continues.
+/// `TermOver` when the term is over; [`crate::QueueError::Database`] when the locks are not granted in time: the next run continues.
 pub async fn drop_expired(pool: &PgPool, term: Term, retention: Duration) -> Result<usize> {
     // No statement timeout: a concurrent detach waits for the transactions of others, which may take longer than a statement may elsewhere.
     let mut conn = pool::connect_alone(pool, None).await?;

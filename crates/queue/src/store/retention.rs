@@ -108,14 +108,14 @@ pub(crate) fn of_engine() -> Vec<Expired> {
 /// end.
 ///
 /// # Errors
-/// [`QueueError::LeaseLost`] when the term is over.
+/// [`QueueError::TermOver`] when the term is over.
 pub async fn delete_expired(pool: &PgPool, term: Term, rows: &[Expired]) -> Result<bool> {
     let mut is_more = false;
     let mut first_error = None;
     for expired in rows {
         match delete_chunk(pool, term, expired).await {
             Ok(deleted) => is_more |= deleted >= CHUNK.unsigned_abs(),
-            Err(QueueError::LeaseLost) => return Err(QueueError::LeaseLost),
+            Err(QueueError::TermOver) => return Err(QueueError::TermOver),
             Err(error) => {
                 tracing::debug!(table = expired.table, %error, "expired rows of {} could not be deleted", expired.table);
                 first_error.get_or_insert(error);

@@ -49,7 +49,7 @@ pub async fn due(pool: &PgPool, limit: i64) -> Result<Vec<CountedView>, QueueErr
 /// one begins the alert and the other finds it begun.
 ///
 /// # Errors
-/// `LeaseLost` when another process leads.
+/// `TermOver` when another process leads.
 pub async fn record_count(
     pool: &PgPool,
     term: Term,

@@ -109,7 +109,7 @@ async fn an_alert_begins_once_and_ends_once_with_two_processes(pool: PgPool) {
     none_left(&world).await;
     a_minute_passes(&world).await;
     let late = CountViews.run_once(&world.pool, first).await;
-    assert!(matches!(late, Err(QueueError::LeaseLost)), "{late:?}");
+    assert!(matches!(late, Err(QueueError::TermOver)), "{late:?}");
     tokio::join!(count(&world, second), count(&world, second));
     assert_eq!(now(&world, ada, &view).await.alerting_since, None);
     let over = ("calm".to_owned(), "Waiting".to_owned(), "0 jobs match, it alerts from 3".to_owned());

@@ -31,7 +31,7 @@ pub async fn due(pool: &PgPool, limit: i64) -> Result<Vec<IntegrationId>> {
 /// Applies the passing of time to these, in one transaction of the leader; returns whether more jobs may run than before.
 ///
 /// # Errors
-/// [`crate::QueueError::LeaseLost`] when the term is over.
+/// [`crate::QueueError::TermOver`] when the term is over.
 pub async fn tick(pool: &PgPool, term: Term, ids: &[IntegrationId]) -> Result<bool> {
     let mut transaction = pool.begin().await?;
     leader::confirm(&mut transaction, term).await?;

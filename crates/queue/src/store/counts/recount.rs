@@ -69,7 +69,7 @@ pub async fn next_integration(
 /// snapshot keeps dead rows from being vacuumed.
 ///
 /// # Errors
-/// `LeaseLost` when the term is over.
+/// `TermOver` when the term is over.
 pub async fn prove_jobs(
     connection: &mut PgConnection,
     term: Term,

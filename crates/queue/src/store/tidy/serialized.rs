@@ -11,7 +11,7 @@ use sqlx::{PgConnection, PgPool};
 /// skipped: the next scan finds it again.
 ///
 /// # Errors
-/// [`crate::QueueError::LeaseLost`] when the term is over.
+/// [`crate::QueueError::TermOver`] when the term is over.
 pub(super) async fn repair(pool: &PgPool, term: Term, keys: Vec<Key>) -> Result<i64> {
     let mut transaction = pool.begin().await?;
     leader::confirm(&mut transaction, term).await?;

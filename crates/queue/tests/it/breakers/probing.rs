@@ -203,7 +203,7 @@ async fn only_the_leader_moves_breakers_on_as_time_passes(pool: PgPool) {
     let due = breakers::due(&pool, 10).await.unwrap();
     assert_eq!(due, [lane]);
     let late = queue::store::leader::Term { number: term.number + 1, ..term };
-    assert!(matches!(breakers::tick(&pool, late, &due).await, Err(QueueError::LeaseLost)));
+    assert!(matches!(breakers::tick(&pool, late, &due).await, Err(QueueError::TermOver)));
     assert_eq!(states(&pool, lane).await, [Open]);
     assert!(breakers::tick(&pool, term, &due).await.unwrap());
     let flip = &flips(&pool, lane).await[1];

@@ -275,7 +275,7 @@ async fn a_former_leader_ends_nothing(pool: PgPool) {
     let lane = world.lane().await;
     let id = world.accept(&[expired(world.spec(lane))]).await[0].id;
     let ran = service("expiry").run_once(&pool, old).await;
-    assert!(matches!(ran, Err(QueueError::LeaseLost)), "{ran:?}");
+    assert!(matches!(ran, Err(QueueError::TermOver)), "{ran:?}");
     assert_eq!(world.get(id).await.job.status, JobStatus::Pending);
 }
 

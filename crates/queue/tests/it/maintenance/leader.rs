@@ -21,7 +21,7 @@ async fn a_lease_that_ended_is_taken_over_under_a_higher_term(pool: PgPool) {
     let second = take_over(&pool).await;
     assert_eq!(second.number, first.number + 1);
     assert!(!leader::renew(&mut connection, first, LEASE).await.unwrap());
-    assert!(matches!(leader::confirm(&mut connection, first).await, Err(QueueError::LeaseLost)));
+    assert!(matches!(leader::confirm(&mut connection, first).await, Err(QueueError::TermOver)));
     leader::confirm(&mut connection, second).await.unwrap();
 }
 

@@ -92,7 +92,7 @@ async fn a_former_leader_drops_nothing(pool: PgPool) {
     take_over(&pool).await;
     world.run("select headgate.make_partition('finished_jobs', '2020-02-29')").await;
     let refused = partitions::drop_expired(&pool, old, WEEK).await;
-    assert!(matches!(refused, Err(QueueError::LeaseLost)));
+    assert!(matches!(refused, Err(QueueError::TermOver)));
     assert_eq!(world.number(ATTACHED).await, 17);
 }
 

@@ -189,9 +189,9 @@ async fn a_former_leader_repairs_nothing(pool: PgPool) {
     count_wrongly(&pool, world.lane, 0, 0, 5).await;
     let old = lead(&pool).await;
     take_over(&pool).await;
-    assert!(matches!(prove(&pool, old, world.lane).await, Err(QueueError::LeaseLost)));
+    assert!(matches!(prove(&pool, old, world.lane).await, Err(QueueError::TermOver)));
     let service = testing::recount(Vec::new(), COUNT_TIMEOUT);
-    assert!(matches!(service.run_once(&pool, old).await, Err(QueueError::LeaseLost)));
+    assert!(matches!(service.run_once(&pool, old).await, Err(QueueError::TermOver)));
     assert_eq!(counts::counts(&pool, world.lane).await.unwrap().backlog, 5);
     assert_eq!(recounts::last(&pool).await.unwrap(), recounts::LastRecount::default());
 }

@@ -25,7 +25,7 @@ async fn a_mostly_empty_index_is_rebuilt_by_the_leader_only(pool: PgPool) {
     service("reindex").run_once(&pool, term).await.unwrap();
     assert_eq!(world.number(SIZE).await, before, "too small to be worth it");
     let service = reindex(500_000);
-    assert!(matches!(service.run_once(&pool, old).await, Err(QueueError::LeaseLost)));
+    assert!(matches!(service.run_once(&pool, old).await, Err(QueueError::TermOver)));
     assert_eq!(world.number(SIZE).await, before);
     service.run_once(&pool, term).await.unwrap();
     assert!(world.number(SIZE).await < before / 10);

@@ -29,7 +29,7 @@ async fn expired_rows_are_deleted_and_the_rest_stays(pool: PgPool) {
     let term = take_over(&pool).await;
     let left = "select (select count(*) from headgate.breaker_flips) * 100 + (select count(*) from headgate.bin) * 10
         + (select count(*) from headgate.job_counts)";
-    assert!(matches!(delete_expired(&pool, old).await, Err(QueueError::LeaseLost)));
+    assert!(matches!(delete_expired(&pool, old).await, Err(QueueError::TermOver)));
     assert_eq!(world.number(left).await, 222);
     assert!(!delete_expired(&pool, term).await.unwrap());
     assert_eq!(world.number(left).await, 111);

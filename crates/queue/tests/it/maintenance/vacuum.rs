@@ -39,7 +39,7 @@ async fn dead_rows_past_the_threshold_are_vacuumed_by_the_leader_only(pool: PgPo
     .unwrap();
     let is_due = vacuum::bloat(&mut connection).await.unwrap().into_iter().any(|bloat| bloat.is_due);
     assert!(is_due);
-    assert!(matches!(service.run_once(&pool, old).await, Err(QueueError::LeaseLost)));
+    assert!(matches!(service.run_once(&pool, old).await, Err(QueueError::TermOver)));
     service.run_once(&pool, term).await.unwrap();
     assert_eq!(world.number("select pg_relation_size('headgate.job_count_deltas') * 0 + vacuum_count from pg_stat_user_tables where relname = 'job_count_deltas'").await, 1);
 }
@@ -60,7 +60,7 @@ async fn stale_statistics_are_refreshed_by_the_leader_only(pool: PgPool) {
     let stale =
         vacuum::bloat(&mut connection).await.unwrap().into_iter().find(|bloat| bloat.is_stale).unwrap();
     assert_eq!((stale.table.as_str(), stale.is_due), ("ready", false));
-    assert!(matches!(service.run_once(&pool, old).await, Err(QueueError::LeaseLost)));
+    assert!(matches!(service.run_once(&pool, old).await, Err(QueueError::TermOver)));
     service.run_once(&pool, term).await.unwrap();
     assert_eq!(
         world.number("select reltuples::bigint from pg_class where oid = 'headgate.ready'::regclass").await,
