@@ -119,7 +119,7 @@ fn status(row: RateLimitRow) -> RateLimitStatus {
         used: row.used,
         per_seconds: row.per_seconds,
         next_free_at: row.next_free_at,
-        held_until: row.held_until,
+        held_until: row.quiet_until,
     }
 }
 
@@ -152,14 +152,14 @@ fn composed(limits: Vec<RateLimitRow>, snapshot: &Snapshot) -> Vec<LimitRow> {
             requests: limit.requests,
             per_seconds: limit.per_seconds,
             used: limit.used,
-            held_until: None,
+            quiet_until: None,
             backlog: 0,
             outstanding: 0,
             accepted_per_minute: Some(0),
             eta_seconds: None,
             cells: Cells::default(),
         });
-        row.held_until = row.held_until.max(limit.held_until);
+        row.quiet_until = row.quiet_until.max(limit.quiet_until);
         if let Some(gauge) = gauges.get(&limit.integration_id) {
             row.backlog += gauge.backlog;
             row.outstanding += gauge.backlog + gauge.to_be_retried;

@@ -32,13 +32,13 @@ pub(super) fn gauges(text: &mut Text, snapshot: &Snapshot) {
         let n = snapshot.integrations.iter().filter(|gauge| gauge.state == state).count();
         text.gauge("headgate_integrations", "Integrations by state.", &[("state", name)], n);
     }
-    let held = snapshot
+    let quiet = snapshot
         .integrations
         .iter()
         .filter(|gauge| gauge.held_until.is_some_and(|until| until > snapshot.at))
         .count();
     let about = "Integrations that send nothing for now because their external system answered 429.";
-    text.gauge("headgate_integrations_held", about, &[], held);
+    text.gauge("headgate_integrations_held", about, &[], quiet);
     let not_closed = "Integrations whose circuit breaker is not closed, by its state.";
     for state in [BreakerState::Open, BreakerState::HalfOpen, BreakerState::Ramping] {
         let is_so =

@@ -30,7 +30,7 @@ pub fn Row(
     });
     let backlog = Memo::new(move |_| row.with(|row| row.backlog));
     let eta = Memo::new(move |_| row.with(|row| row.eta_seconds.filter(|_| row.backlog > 0)));
-    let quiet_until = Memo::new(move |_| row.with(|row| row.held_until.filter(|until| *until > as_of)));
+    let quiet_until = Memo::new(move |_| row.with(|row| row.quiet_until.filter(|until| *until > as_of)));
     let members = first.members.clone();
     let more = first.members.len().saturating_sub(NAMED);
     let about = match &first.shared_key {

@@ -226,7 +226,7 @@ pub(crate) struct Current {
     pub(crate) time: DatabaseTime,
     pub(crate) state: IntegrationState,
     /// The integration is quiet until then, after a 429.
-    pub(crate) held_until: Option<DateTime<Utc>>,
+    pub(crate) quiet_until: Option<DateTime<Utc>>,
     pub(crate) endpoint_url: Option<String>,
     pub(crate) headers: BTreeMap<String, String>,
     pub(crate) secrets: SealedSecrets,
@@ -256,7 +256,7 @@ pub(crate) async fn read_current(
     Ok(Some(Current {
         time: DatabaseTime::read_now(row.now),
         state: parse_stored(&row.state)?,
-        held_until: row.held_until,
+        quiet_until: row.held_until,
         endpoint_url: row.endpoint_url,
         headers: row.headers.0,
         secrets: SealedSecrets {

@@ -60,8 +60,8 @@ pub struct LimitRow {
     pub per_seconds: i32,
     /// Requests in the current window.
     pub used: i32,
-    /// The external system asked for a pause until then (429).
-    pub held_until: Option<DateTime<Utc>>,
+    /// Its integrations are quiet until then, because their system answered 429.
+    pub quiet_until: Option<DateTime<Utc>>,
     /// Pending jobs of its integrations.
     pub backlog: i64,
     /// Pending jobs, and those that wait for a retry.

@@ -62,7 +62,7 @@ pub(super) async fn current_address(
     if current.state != IntegrationState::Active {
         return Err(current.time.now());
     }
-    if let Some(until) = current.held_until {
+    if let Some(until) = current.quiet_until {
         return Err(until);
     }
     Ok(Address {

@@ -36,7 +36,7 @@ pub struct RateLimitRow {
     /// When the next slot is free; in the past: now.
     pub next_free_at: DateTime<Utc>,
     /// The integration is quiet until then, because its system answered 429.
-    pub held_until: Option<DateTime<Utc>>,
+    pub quiet_until: Option<DateTime<Utc>>,
 }
 
 /// Every limit of all integrations in scope, or of one, ordered by integration.
@@ -45,8 +45,7 @@ pub async fn list(
     scope: Scope,
     only: Option<IntegrationId>,
 ) -> Result<Vec<RateLimitRow>, QueueError> {
-    let rows = sqlx::query_as!(
-        RateLimitRow,
+    let rows = sqlx::query!(
         r#"
         select r.key, i.id as "integration_id: IntegrationId", i.app_id as "app_id: AppId", a.name as app_name, i.name as integration_name, i.rate_limit_key,
             r.requests, r.per_seconds,
@@ -70,5 +69,20 @@ pub async fn list(
     )
     .fetch_all(pool)
     .await?;
-    Ok(rows)
+    Ok(rows
+        .into_iter()
+        .map(|row| RateLimitRow {
+            key: row.key,
+            integration_id: row.integration_id,
+            app_id: row.app_id,
+            app_name: row.app_name,
+            integration_name: row.integration_name,
+            rate_limit_key: row.rate_limit_key,
+            requests: row.requests,
+            per_seconds: row.per_seconds,
+            used: row.used,
+            next_free_at: row.next_free_at,
+            quiet_until: row.held_until,
+        })
+        .collect())
 }

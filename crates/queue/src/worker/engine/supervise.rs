@@ -58,7 +58,7 @@ pub(super) async fn supervise(parts: Arc<Parts>, stop: CancellationToken, on_stu
     if !until_left(&parts, recorded_by, || parts.results.unrecorded() == 0).await {
         tracing::error!(
             unrecorded = parts.results.unrecorded(),
-            held = parts.results.locked_elsewhere(),
+            locked_elsewhere = parts.results.locked_elsewhere(),
             "results could not be recorded: their jobs will run again, and may repeat what they sent"
         );
     }
