@@ -291,7 +291,7 @@ begin
 end;
 $$;
 
--- What each limit lets go within half a second.
+-- How many slots each limit gives within half a second.
 create view headgate.claimable_slots as
 select x.key, case
     when greatest(x.tat_us, x.quiet_until_us) > c.now_us + 500000 then 0

@@ -8,10 +8,10 @@ create table headgate.jobs (
     batch_id uuid,
     -- The batch it was an item of before the last fold put it into another one.
     previous_batch_id uuid,
-    -- The lease, and who holds it.
+    -- The lease, and whose it is.
     assignment_id uuid,
     worker_id uuid,
-    -- The lease that was asked to let go. The mark is good for that lease alone: neither another attempt nor the successor that took the row
+    -- The lease whose worker was asked to stop. The mark is good for that lease alone: neither another attempt nor the successor that took the row
     -- over is meant. It is compared and never cleared, so that no statement that ends a job has to know of it.
     cancel_requested_of uuid,
     -- When that was asked for; shown to people.
@@ -43,10 +43,10 @@ create table headgate.jobs (
     -- clears it, so that it outlives retries, successors and dead letters.
     may_have_arrived boolean not null default false,
     is_full boolean not null default false,
-    -- Nothing but its batch wants it: it is held while the batch is paused. A change that is folded into it, or a requeue by hand,
+    -- Nothing but its batch wants it: it is parked while the batch is paused. A change that is folded into it, or a requeue by hand,
     -- makes it go its own way.
     follows_batch boolean not null default false,
-    -- Held: it stands in neither `ready` nor `waiting` until it is let go. This is the truth; an entry that a race left there is dropped
+    -- Parked: it stands in neither `ready` nor `waiting` until it is resumed. This is the truth; an entry that a race left there is dropped
     -- by whoever meets it.
     is_parked boolean not null default false,
     -- How many changes were folded in, and the last twenty of them (model::job::Twin). Null takes no byte.
@@ -82,7 +82,7 @@ comment on table headgate.jobs is 'Live jobs: pending, processing or to be retri
 -- One live row for each integration and deduplication id: the judge of every race of duplicates.
 create unique index jobs_deduplication_key on headgate.jobs (integration_id, deduplication_id) where deduplication_id is not null;
 create index jobs_by_batch on headgate.jobs (batch_id, id) where batch_id is not null;
--- What a pause still has to hold, and what a resume has to let go.
+-- What a pause still has to park, and what is to be resumed.
 create index jobs_to_park on headgate.jobs (batch_id, id) where follows_batch and not is_parked;
 create index jobs_parked on headgate.jobs (batch_id, id) where is_parked;
 create index jobs_by_successor on headgate.jobs (((successor ->> 'id')::uuid)) where successor is not null;
@@ -123,7 +123,7 @@ create table headgate.claim_batches (
     job_ids uuid[] not null,
     claimed_at timestamptz not null default clock_timestamp()
 );
-comment on table headgate.claim_batches is 'One row for each round trip of a claim: what the sweep reads when a worker is dead.';
+comment on table headgate.claim_batches is 'One row for each round trip of a claim: what a recovery reads when a worker is dead.';
 -- Ids do not compress, and trying to cost each claim of 500 a third of a millisecond.
 alter table headgate.claim_batches alter column job_ids set storage external;
 create index claim_batches_by_worker on headgate.claim_batches (worker_id);
@@ -251,7 +251,7 @@ create table headgate.batches (
     failed bigint not null default 0,
     cancelled bigint not null default 0,
     is_sealed boolean not null default false,
-    -- Jobs that follow it are held.
+    -- Jobs that follow it are parked.
     is_paused boolean not null default false,
     created_at timestamptz not null default clock_timestamp(),
     completed_at timestamptz

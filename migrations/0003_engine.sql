@@ -64,7 +64,7 @@ begin
     with found as materialized (
         -- The job's row is the lock, not waited for: a fold that is changing its rank, or a cancel, would miss an entry made meanwhile with the
         -- rank of before. It stays in `waiting` until the next round, and what is due behind it is moved; thousands that one producer
-        -- holds would keep everything from being moved otherwise. An entry without a job just goes.
+        -- has locked would keep everything from being moved otherwise. An entry without a job just goes.
         select d.entry, d.job_id, j.integration_id, j.rank, j.created_at, j.status, j.is_parked, j.run_at,
             coalesce(j.status = 0 and j.gathers_until is not null and not j.is_parked and j.run_at > clock_timestamp(), false) as gathers
         from (
@@ -162,8 +162,8 @@ $$;
 -- Which jobs belong into the queue and are not in it, said once: what lets jobs in asks it, and so do the hourly look for what a fault left out
 -- and the explanation of why a job does not run.
 --
--- A job that waits is in `ready`, or in `waiting` until its time has come, if it is not held and, where it has a serialize key, is the
--- first of its line. Each condition is a sub-query of its own that probes a key: joined, all of `waiting` was read for one job.
+-- A job that waits is in `ready`, or in `waiting` until its time has come, if it is not parked and, where it has a serialize key, is the
+-- head of it. Each condition is a sub-query of its own that probes a key: joined, all of `waiting` was read for one job.
 create view headgate.unqueued_jobs as
 select j.id, j.integration_id, j.rank, j.created_at, coalesce(j.retry_at, j.run_at) as due_at
 from headgate.jobs j
