@@ -194,7 +194,7 @@ async fn a_process_that_loses_its_lease_during_a_request_loses_no_item(pool: PgP
     let running = world.run_with(|config| config.heartbeat_interval = Duration::from_millis(200));
     let first = receiver.next().await;
     assert_eq!(records(&first).len(), 3);
-    // The process seems to be dead. It notices, registers again as another worker, and the sweep recovers the jobs of the old one.
+    // The process seems to be dead. It notices, registers again as another worker, and the leader recovers the jobs of the old one.
     sqlx::query("delete from headgate.workers").execute(&world.pool).await.unwrap();
     world.until("select count(*) = 1 from headgate.workers").await;
     let mut transaction = world.pool.begin().await.unwrap();

@@ -8,7 +8,7 @@ use sqlx::PgConnection;
 /// elsewhere, together with their integrations and the keys that they leave. Returns the jobs that got all their locks.
 ///
 /// The locks are taken against the usual order, which cannot deadlock because it never waits: producers keep jobs and keys locked as long as they
-/// like, and deletions their integrations. The sweep does the same (`recover.rs`).
+/// like, and deletions their integrations. Recovery does the same (`recover/lost_leases.rs`).
 pub(super) async fn try_lock_waiting(
     connection: &mut PgConnection,
     ids: &[JobId],

@@ -17,7 +17,7 @@ const MAX_LOST_LEASES: i32 = 3;
 const MIN_WAIT_SECONDS: i32 = 1;
 const MAX_WAIT_SECONDS: i32 = 300;
 
-/// The result of a sweep: numbers of jobs.
+/// The result of a recovery: numbers of jobs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Recovered {
     /// Jobs that went back to the queue.
@@ -153,7 +153,7 @@ pub(crate) async fn delete_dead_claims(
 /// Recovers the jobs of up to `limit` claims of workers whose lease has run out. Call it in a transaction, again while it finds something.
 ///
 /// # Errors
-/// When the statement lost a race: nothing is changed, sweep again.
+/// When the statement lost a race: nothing is changed, call it again.
 pub async fn recover_lost_leases(connection: &mut PgConnection, limit: i64) -> Result<Recovered> {
     let found = claims_of_dead_workers(connection, None, limit).await?;
     let recovered = recover(connection, &found.jobs).await?;
@@ -208,7 +208,7 @@ pub(crate) async fn recover(connection: &mut PgConnection, jobs: &[(JobId, Worke
 /// and what becomes of them.
 ///
 /// A producer that enqueues a job with a key has the key locked until it commits. A job that ends advances its key and would have to wait for
-/// that; a sweep that waited would delay all other jobs too. Which keys are needed is known only from the job's row: so keys are locked after
+/// that; a recovery that waited would delay all other jobs too. Which keys are needed is known only from the job's row: so keys are locked after
 /// jobs, against the order of locks, which cannot deadlock because it never waits.
 async fn lock_recoverable(
     connection: &mut PgConnection,
