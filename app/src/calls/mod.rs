@@ -1,4 +1,4 @@
-//! Server functions: take actor and input, call one function of the engine, return its model type to the page.
+//! Server functions: take actor and input, make one call of `service`, return its model type to the page.
 //!
 //! Each is a public endpoint and authorises like one. Those that a form calls redirect to the page they came from with a
 //! notice, so that they work without a script; the notice of a refused one says why ([`error::FormRefused`]).

@@ -1,4 +1,4 @@
-//! Errors of the engine as the browser may see them; internal causes go to the log.
+//! Errors of use cases as the browser may see them; internal causes go to the log.
 
 use crate::calls::error::CallError;
 use service::{AccessError, DeliveryError, QueueError, ServiceError};

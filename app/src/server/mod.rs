@@ -1,4 +1,4 @@
-//! Code that only the server has: handles of the engine, the actor of a request, cookies and redirects.
+//! Code that only the server has: what a request has access to, its actor, cookies and redirects.
 
 pub mod actor;
 pub mod bulk;
