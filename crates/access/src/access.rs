@@ -1,3 +1,5 @@
+//! The handle of this crate: the pool and the admin key, and what its clones share.
+
 use crate::credential_watch::{CredentialWatch, CredentialWatches};
 use crate::passwords::Hasher;
 use crate::token::AdminKey;

@@ -1,3 +1,5 @@
+//! Where a sign-in comes from, by which failed ones are counted.
+
 use std::net::IpAddr;
 use uuid::Uuid;
 

@@ -1,3 +1,5 @@
+//! By what a call that is repeated with an idempotency key is recognised.
+
 /// A call with an idempotency key.
 #[derive(Clone, Debug)]
 pub struct KeyedCall {

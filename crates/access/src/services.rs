@@ -1,3 +1,5 @@
+//! The maintenance of the tables of this crate.
+
 use crate::store::retention;
 use model::retention::Retentions;
 use queue::maintenance::{Service, retention_of};

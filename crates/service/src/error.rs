@@ -1,3 +1,5 @@
+//! Errors of use cases: those of the crates below as they are, and the refusal of an actor whose role does not allow it.
+
 use access::AccessError;
 use delivery::DeliveryError;
 use model::problem::Faults;

@@ -1,3 +1,5 @@
+//! What all use cases share: the crates below, their pools, and the live numbers of this process.
+
 use access::Access;
 use delivery::Delivery;
 use insight::live::LiveHub;

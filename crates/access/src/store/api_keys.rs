@@ -1,3 +1,5 @@
+//! Rows of `api_keys`, which have the hash of a key and its prefix, never the key.
+
 use crate::error::AccessError;
 use chrono::{DateTime, Utc};
 use model::actor::Role;

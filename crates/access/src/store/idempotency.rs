@@ -1,3 +1,5 @@
+//! Rows of `idempotency_keys`: the hash of the body and the answer of each call with a key, for 24 hours.
+
 use crate::keyed_call::KeyedCall;
 use sqlx::PgConnection;
 use std::time::Duration;

@@ -1,3 +1,5 @@
+//! Rows of `users`.
+
 use crate::error::AccessError;
 use chrono::{DateTime, Utc};
 use model::{actor::Role, id::UserId, page::PageRequest, user::User};

@@ -1,3 +1,5 @@
+//! Changing an integration, with its lane, its limit and its secrets.
+
 use model::actor::Scope;
 use model::id::IntegrationId;
 use model::integration::{

@@ -1,3 +1,5 @@
+//! Names of variants in columns of text.
+
 use model::unknown_name::UnknownName;
 use queue::QueueError;
 use std::str::FromStr;

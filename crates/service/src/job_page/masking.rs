@@ -1,3 +1,5 @@
+//! Masks what a job's page shows of secrets.
+
 use crate::{Headgate, ServiceError};
 use model::actor::Role;
 use model::attempt::Attempt;

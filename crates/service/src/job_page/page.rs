@@ -1,3 +1,5 @@
+//! Composes the page of a job.
+
 use crate::{Allowed, Headgate, ServiceError, permission};
 use insight::store::{explain::explain, stats};
 use model::id::JobId;

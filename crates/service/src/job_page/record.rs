@@ -1,3 +1,5 @@
+//! A job's record beside what its integration was last sent of it.
+
 use crate::{Headgate, ServiceError};
 use model::{
     actor::Scope, job::Job, record::SentFilter, record_page::RecordPageRequest, views::job_page::JobRecord,

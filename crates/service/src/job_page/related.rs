@@ -1,3 +1,5 @@
+//! What stands around a job on its page: the jobs of its serialize key and of its correlation id, and its next request.
+
 use crate::{Headgate, ServiceError};
 use insight::store::trail::{self, TrailKeys};
 use model::actor::Scope;

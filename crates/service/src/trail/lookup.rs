@@ -1,3 +1,5 @@
+//! Looks up what a text may name (record, job, correlation id, deduplication id, app), and the jobs about it.
+
 use crate::{Headgate, ServiceError};
 use insight::store::dead_letters;
 use insight::store::trail::{self, TrailKeys};

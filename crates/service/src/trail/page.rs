@@ -1,3 +1,5 @@
+//! The trail as the console's page shows it.
+
 use crate::{Allowed, Headgate, ServiceError, permission};
 use chrono::Utc;
 use model::{filter::JobFilter, page::PageRequest, trail::TrailQuery, views::trail::TrailPage};

@@ -1,3 +1,5 @@
+//! The trail as the API answers it, which reads its jobs in parts.
+
 use crate::{Allowed, Headgate, ServiceError, permission, read_in_parts};
 use model::page::{Page, PageRequest};
 use model::trail::{Trail, TrailQuery, TrailReading};

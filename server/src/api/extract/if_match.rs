@@ -1,3 +1,5 @@
+//! The `If-Match` header. Without it a change applies to any version.
+
 use crate::api::problem::Problem;
 use axum::extract::FromRequestParts;
 use axum::http::header;

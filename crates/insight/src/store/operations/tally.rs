@@ -1,3 +1,5 @@
+//! The count of what an operation changed and skipped in one transaction.
+
 use super::skip_reasons::Reasons;
 use model::operation::SkipReason;
 
