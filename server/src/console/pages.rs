@@ -111,7 +111,7 @@ fn refusal(base: &str, request: &Request) -> Option<Response> {
 fn required_permission(page: &str) -> Option<Permission> {
     let first = page.trim_start_matches('/').split('/').next().unwrap_or_default();
     match first {
-        "sign-in" | "portal" => None,
+        "sign-in" => None,
         _ => Some(ConsolePage::at(page).map_or(Permission::OpenConsole, ConsolePage::permission)),
     }
 }
@@ -172,7 +172,6 @@ mod tests {
             ("/wall", Some(Permission::OpenConsole)),
             ("/unknown", Some(Permission::OpenConsole)),
             ("/sign-in", None),
-            ("/portal/018f", None),
         ] {
             assert_eq!(required_permission(page), needed, "{page}");
         }

@@ -1,4 +1,4 @@
-//! Notes on a failure, which apps see in their portal.
+//! Notes on a failure, which apps see in the status of their integrations.
 
 use chrono::{DateTime, Utc};
 use model::actor::Scope;
