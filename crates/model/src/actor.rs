@@ -21,7 +21,7 @@ pub enum Role {
     Auditor,
     /// Sends events and jobs of its app.
     Producer,
-    /// Takes assignments of its app, or of all apps when bound to none.
+    /// Takes assignments of its app, or of all apps when bound to none. Reserved: no call gives assignments yet.
     Worker,
     /// Its own app: read and re-sync.
     Portal,

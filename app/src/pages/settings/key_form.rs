@@ -72,7 +72,7 @@ const fn says(role: Role) -> &'static str {
         Role::Support => "support – reads, requeues, cancels",
         Role::Auditor => "auditor – reads everything",
         Role::Producer => "producer – sends events and jobs of one app",
-        Role::Worker => "worker – takes assignments",
+        Role::Worker => "worker – reserved, may do nothing yet",
         Role::Portal => "portal – one app: reads and re-syncs",
     }
 }

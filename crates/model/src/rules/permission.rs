@@ -26,7 +26,7 @@ pub enum Permission {
     Resync,
     /// Send events and jobs.
     Produce,
-    /// Take assignments and report on them.
+    /// Take assignments and report on them. No call asks for it yet: it is reserved for workers that run outside of Headgate.
     Work,
     /// Manage users and keys.
     ManageAccess,

@@ -49,7 +49,7 @@ const DESCRIPTION: &str = "\
 JSON in and out; snake_case; UUIDv7 ids; RFC 3339 times in UTC. Send a key as `Authorization: Bearer KEY`.
 
 **Roles**: `operator` may do everything; `support` reads, requeues and cancels; `auditor` reads everything; `producer` sends events and \
-jobs of its app and reads its jobs; `worker` takes assignments; `portal` reads its own app and starts re-syncs.
+jobs of its app and reads its jobs; `worker` is reserved and may call nothing yet; `portal` reads its own app and starts re-syncs.
 
 **Errors** are problem documents (RFC 9457): `type`, `title`, `status`, `detail`, and `errors` with a JSON Pointer for each fault of an \
 input. What does not exist and what belongs to another app get the same answer: 404.
