@@ -13,12 +13,8 @@ pub struct SessionUnknown;
 
 /// The signed-in actor, if its role allows that.
 pub fn allowed<P: Needs>() -> Result<Allowed<P>, CallError> {
-    Ok(Allowed::check(&with(P::PERMISSION)?)?)
-}
-
-/// The same for a permission that the input decides.
-pub fn with(permission: Permission) -> Result<Actor, CallError> {
-    of(&use_context::<Parts>().ok_or(CallError::Broken)?.extensions, permission)
+    let parts = use_context::<Parts>().ok_or(CallError::Broken)?;
+    Ok(Allowed::check(&of(&parts.extensions, P::PERMISSION)?)?)
 }
 
 /// The actor of a request, if its role allows that.

@@ -13,7 +13,7 @@ use model::id::UserId;
 use sqlx::{Acquire, PgConnection};
 
 /// Account that the one-time link of a new deployment signs in to.
-pub const FIRST_EMAIL: &str = "operator@localhost";
+pub(crate) const FIRST_EMAIL: &str = "operator@localhost";
 
 impl Access {
     /// Starts a session.

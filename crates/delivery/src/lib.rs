@@ -16,7 +16,7 @@ mod connector;
 mod database_time;
 mod delivery;
 mod error;
-pub mod http;
+mod http;
 mod integrations;
 mod jobs;
 mod lookup;

@@ -57,7 +57,8 @@ pub use dead_letter_export::DeadLetterExport;
 pub use error::ServiceError;
 pub use headgate::{Headgate, Parts};
 pub use live::{LiveFilter, StreamEvent};
-pub use parts::{Pages, read_in_parts};
+pub use parts::Pages;
+pub(crate) use parts::read_in_parts;
 
 // What the doors name of the crates below, without depending on them: a `ServiceError` keeps their errors.
 pub use access::{Access, AccessError, Client, CredentialWatch, SessionToken};

@@ -82,7 +82,7 @@ impl Headgate {
     ///
     /// # Errors
     /// No such integration.
-    pub async fn live_snapshots(
+    async fn live_snapshots(
         &self,
         actor: &Allowed<permission::Read>,
         filter: LiveFilter,
@@ -107,7 +107,7 @@ impl Headgate {
     ///
     /// # Errors
     /// It does not exist.
-    pub async fn live_object(
+    async fn live_object(
         &self,
         actor: &Allowed<permission::Read>,
         opened: Opened,

@@ -70,7 +70,10 @@ const MAX_PAGE_BYTES: usize = 8_000_000;
 ///
 /// # Errors
 /// Those of `read`.
-pub async fn read_in_parts<T, P, E, F>(mut page: P, read: impl Fn(P) -> F) -> Result<Page<T>, ServiceError>
+pub(crate) async fn read_in_parts<T, P, E, F>(
+    mut page: P,
+    read: impl Fn(P) -> F,
+) -> Result<Page<T>, ServiceError>
 where
     F: Future<Output = Result<Page<T>, E>>,
     T: Serialize,

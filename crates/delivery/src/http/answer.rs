@@ -7,7 +7,7 @@ use reqwest::header::HeaderMap;
 
 /// An answer, as far as it is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub(crate) struct Answer {
     /// HTTP status code.
     pub status: u16,
     /// `Retry-After`, as it came.

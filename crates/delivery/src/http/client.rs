@@ -37,7 +37,7 @@ const IDLE_PER_HOST: usize = 32;
 
 /// One request, ready to go: the body is the very bytes that were signed.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub(crate) struct Request {
     /// POST, PUT, PATCH or DELETE.
     pub method: Method,
     /// Absolute.
@@ -72,7 +72,7 @@ pub(crate) struct Sent {
 
 /// Sends requests.
 #[derive(Clone)]
-pub struct Client {
+pub(crate) struct Client {
     guard: TargetGuard,
     tls: reqwest::Client,
     plain: reqwest::Client,
@@ -83,7 +83,7 @@ impl Client {
     ///
     /// # Errors
     /// When TLS cannot be set up.
-    pub fn new(guard: TargetGuard, user_agent: &str) -> Result<Self, reqwest::Error> {
+    pub(crate) fn new(guard: TargetGuard, user_agent: &str) -> Result<Self, reqwest::Error> {
         let build = |transport| {
             reqwest::Client::builder()
                 .dns_resolver(Arc::new(GuardedResolver { guard: guard.clone(), transport }))
@@ -104,7 +104,7 @@ impl Client {
 
     /// The guard of this client.
     #[must_use]
-    pub fn guard(&self) -> &TargetGuard {
+    pub(crate) fn guard(&self) -> &TargetGuard {
         &self.guard
     }
 
@@ -112,7 +112,7 @@ impl Client {
     ///
     /// # Errors
     /// Why there is no answer.
-    pub async fn send(&self, request: Request, within: Duration) -> Result<Answer, SendFailure> {
+    pub(crate) async fn send(&self, request: Request, within: Duration) -> Result<Answer, SendFailure> {
         self.send_measured(request, within).await.result
     }
 

@@ -8,7 +8,7 @@ use super::{open_files, target_guard::Refused};
 
 /// Why a request has no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SendFailure {
+pub(crate) enum SendFailure {
     /// The address may not be reached.
     #[error("{}", Refused)]
     Refused,
@@ -35,7 +35,7 @@ pub enum SendFailure {
 impl SendFailure {
     /// The answer that the verdict judges.
     #[must_use]
-    pub fn answer(&self) -> verdict::Answer {
+    pub(crate) fn answer(&self) -> verdict::Answer {
         match self {
             Self::Refused => verdict::Answer::Forbidden,
             Self::ConnectTimedOut | Self::NoAnswer { .. } => verdict::Answer::TimedOut,
@@ -47,13 +47,13 @@ impl SendFailure {
 
     /// Whether the receiver may have accepted the request all the same.
     #[must_use]
-    pub fn may_have_arrived(&self) -> bool {
+    pub(crate) fn may_have_arrived(&self) -> bool {
         matches!(self, Self::Broken(_) | Self::NoAnswer { .. })
     }
 
     /// Reports the attempt's whole time-out instead of the part of it that was left for sending.
     #[must_use]
-    pub fn with_timeout(self, timeout: Duration) -> Self {
+    pub(crate) fn with_timeout(self, timeout: Duration) -> Self {
         match self {
             Self::NoAnswer { .. } => Self::NoAnswer { within: timeout },
             other => other,

@@ -9,7 +9,7 @@ const MIN_SECRET_BYTES: usize = 4;
 
 /// The secrets of one request.
 #[derive(Clone)]
-pub struct Mask(Secret<Vec<String>>);
+pub(crate) struct Mask(Secret<Vec<String>>);
 
 impl std::fmt::Debug for Mask {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -19,7 +19,7 @@ impl std::fmt::Debug for Mask {
 
 impl Mask {
     /// Masks header values; for `Bearer abc` also `abc` alone, for several signatures each of them.
-    pub fn of<'a>(values: impl IntoIterator<Item = &'a str>) -> Self {
+    pub(crate) fn of<'a>(values: impl IntoIterator<Item = &'a str>) -> Self {
         let mut secrets: Vec<String> = values
             .into_iter()
             .flat_map(|value| std::iter::once(value.trim()).chain(value.split_whitespace().skip(1)))
@@ -35,7 +35,7 @@ impl Mask {
 
     /// Replaces the secrets in a text.
     #[must_use]
-    pub fn apply(&self, text: &str) -> String {
+    pub(crate) fn apply(&self, text: &str) -> String {
         self.0.expose().iter().fold(text.to_owned(), |text, secret| text.replace(secret, MASK))
     }
 }

@@ -1,12 +1,12 @@
 //! HTTP to untrusted systems: where a request may go, what is signed, what is read of the answer.
 
-pub mod answer;
-pub mod client;
+pub(crate) mod answer;
+pub(crate) mod client;
 mod dial;
 pub(crate) mod exchange;
-pub mod failure;
-pub mod mask;
+pub(crate) mod failure;
+pub(crate) mod mask;
 mod open_files;
-pub mod signature;
-pub mod target_guard;
-pub mod trace;
+pub(crate) mod signature;
+pub(crate) mod target_guard;
+pub(crate) mod trace;

@@ -11,18 +11,18 @@ use sha2::Sha256;
 use crate::secrets::Secret;
 
 /// Prefix of a secret's text.
-pub const SECRET_PREFIX: &str = "whsec_";
+pub(crate) const SECRET_PREFIX: &str = "whsec_";
 /// Bytes of a new secret: the standard asks for 24 to 64.
 const SECRET_BYTES: usize = 32;
 
 /// The key of one integration's signatures.
 #[derive(Clone, PartialEq, Eq)]
-pub struct SigningSecret(Secret<Vec<u8>>);
+pub(crate) struct SigningSecret(Secret<Vec<u8>>);
 
 impl SigningSecret {
     /// A new random one.
     #[must_use]
-    pub fn generate() -> Self {
+    pub(crate) fn generate() -> Self {
         let mut key = vec![0; SECRET_BYTES];
         rand::rng().fill_bytes(&mut key);
         Self(Secret::new(key))
@@ -30,19 +30,19 @@ impl SigningSecret {
 
     /// From the decrypted bytes.
     #[must_use]
-    pub fn from_bytes(key: Secret<Vec<u8>>) -> Self {
+    pub(crate) fn from_bytes(key: Secret<Vec<u8>>) -> Self {
         Self(key)
     }
 
     /// The key's bytes, to be encrypted.
     #[must_use]
-    pub fn as_bytes(&self) -> &[u8] {
+    pub(crate) fn as_bytes(&self) -> &[u8] {
         self.0.expose()
     }
 
     /// The secret's text, which is shown once: `whsec_` and base64.
     #[must_use]
-    pub fn shown(&self) -> String {
+    pub(crate) fn shown(&self) -> String {
         format!("{SECRET_PREFIX}{}", STANDARD.encode(self.as_bytes()))
     }
 
@@ -58,7 +58,7 @@ impl SigningSecret {
 
 /// The value of `webhook-signature`: one signature for each secret, newest first.
 #[must_use]
-pub fn sign(secrets: &[SigningSecret], webhook_id: &str, timestamp: i64, body: &[u8]) -> String {
+pub(crate) fn sign(secrets: &[SigningSecret], webhook_id: &str, timestamp: i64, body: &[u8]) -> String {
     let timestamp = timestamp.to_string();
     let content = [webhook_id.as_bytes(), b".", timestamp.as_bytes(), b".", body];
     secrets.iter().map(|secret| secret.sign(&content)).collect::<Vec<_>>().join(" ")

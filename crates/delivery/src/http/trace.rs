@@ -6,7 +6,7 @@ use rand::Rng;
 
 /// The header of one attempt, with a new parent id. The standard forbids ids of zero.
 #[must_use]
-pub fn traceparent(given: Option<TraceContext>) -> String {
+pub(crate) fn traceparent(given: Option<TraceContext>) -> String {
     let mut rng = rand::rng();
     let trace_id = given.map_or_else(|| rng.random_range(1..=u128::MAX), |given| given.trace_id);
     let is_sampled = given.is_none_or(|given| given.is_sampled);

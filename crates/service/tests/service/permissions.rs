@@ -48,8 +48,6 @@ const USE_CASES: &[(&str, &[&str])] = &[
             "levels",
             "limit_use",
             "live_events",
-            "live_object",
-            "live_snapshots",
             "operation",
             "operations",
             "record",

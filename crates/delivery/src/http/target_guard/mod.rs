@@ -142,7 +142,7 @@ fn is_localhost(name: &str) -> bool {
 ///
 /// # Errors
 /// [`Refused`] for anything else.
-pub fn parse(text: &str) -> Result<Url, Refused> {
+pub(crate) fn parse(text: &str) -> Result<Url, Refused> {
     if text.chars().any(char::is_control) {
         return Err(Refused);
     }
