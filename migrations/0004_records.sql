@@ -108,7 +108,7 @@ create table headgate.resyncs (
     record_ids text[],
     mode text not null,
     state text not null default 'running',
-    -- How far the catalog was read: jobs are made in chunks, by the leader.
+    -- How far the catalog was read: jobs are made in portions, by the leader.
     cursor_type text,
     cursor_id text,
     is_enumerated boolean not null default false,

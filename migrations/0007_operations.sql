@@ -69,7 +69,7 @@ create table headgate.operations (
     -- Ids at or below this one were there when the action was asked for; later ones are not touched.
     upper_id uuid not null,
     cursor_id uuid,
-    -- With a chosen rate: no further chunk before then.
+    -- With a chosen rate: no further portion before then.
     paced_until timestamptz,
     error_message text,
     created_at timestamptz not null default clock_timestamp(),

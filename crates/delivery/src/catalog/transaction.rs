@@ -98,11 +98,12 @@ pub(super) async fn accept_requests(
     }
     let mut specs = specs(&given, &effects, interested, config.max_attempts);
     loop {
-        let (owners, chunk): (Vec<usize>, Vec<JobSpec>) = specs.by_ref().take(MAX_JOBS_PER_STATEMENT).unzip();
-        if chunk.is_empty() {
+        let (owners, portion): (Vec<usize>, Vec<JobSpec>) =
+            specs.by_ref().take(MAX_JOBS_PER_STATEMENT).unzip();
+        if portion.is_empty() {
             break;
         }
-        for (request, job) in owners.into_iter().zip(queue::store::jobs::enqueue(conn, &chunk).await?) {
+        for (request, job) in owners.into_iter().zip(queue::store::jobs::enqueue(conn, &portion).await?) {
             match job.outcome {
                 EnqueueOutcome::Created => accepted[request].jobs_created += 1,
                 EnqueueOutcome::Coalesced => accepted[request].jobs_coalesced += 1,

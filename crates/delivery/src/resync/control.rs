@@ -9,10 +9,9 @@ use queue::store::jobs::{JobSpec, cancel_batch_jobs, enqueue, park_batch, resume
 use sqlx::{Connection as _, PgConnection, Postgres, Transaction};
 use uuid::Uuid;
 
+use super::PORTION;
 use crate::{Delivery, DeliveryError, catalog::key::deduplication_id, store::resyncs as rows};
 
-/// Jobs parked, resumed or cancelled at a time.
-pub(super) const CHUNK: i64 = 1_000;
 /// The reason in its jobs.
 pub(super) const CANCELLED: &str = "re-sync cancelled";
 
@@ -30,7 +29,7 @@ impl Delivery {
     ) -> Result<Resync, DeliveryError> {
         let paused = set_state(conn, scope, id, ResyncState::Paused).await?;
         let mut portion = conn.begin().await.map_err(QueueError::from)?;
-        let parked = park_batch(&mut portion, paused.batch_id, CHUNK).await;
+        let parked = park_batch(&mut portion, paused.batch_id, PORTION).await;
         first_portion(portion, parked, id).await?;
         Ok(paused)
     }
@@ -47,7 +46,7 @@ impl Delivery {
     ) -> Result<Resync, DeliveryError> {
         let running = set_state(conn, scope, id, ResyncState::Running).await?;
         let mut portion = conn.begin().await.map_err(QueueError::from)?;
-        let resumed = resume_batch(&mut portion, running.batch_id, CHUNK).await;
+        let resumed = resume_batch(&mut portion, running.batch_id, PORTION).await;
         first_portion(portion, resumed, id).await?;
         Ok(running)
     }
@@ -114,7 +113,7 @@ async fn cancel_portion(
     id: ResyncId,
     batch_id: BatchId,
 ) -> Result<(), QueueError> {
-    let cancelled_ids = cancel_batch_jobs(conn, batch_id, CANCELLED, CHUNK).await?;
+    let cancelled_ids = cancel_batch_jobs(conn, batch_id, CANCELLED, PORTION).await?;
     enqueue_live_changes(delivery, conn, id, &cancelled_ids).await
 }
 

@@ -9,8 +9,8 @@
 //! works the same way. A cancelled re-sync is paused as well until its last job has ended. Jobs that are running may finish, and are parked
 //! when they are to be retried. A job that includes a live change is not parked.
 
-mod chunk;
 mod control;
+mod portion;
 mod service;
 mod start;
 
@@ -22,6 +22,9 @@ use model::page::{Page, PageRequest};
 use model::resync::Resync;
 
 use crate::{Delivery, DeliveryError, store};
+
+/// Keys read, or jobs parked, resumed or cancelled, at a time.
+const PORTION: i64 = 1_000;
 
 impl Delivery {
     /// Lists re-syncs, newest first.

@@ -13,8 +13,8 @@ use queue::store::jobs::{BEGIN, batches_to_resume};
 use queue::store::leader::{self, Term};
 use sqlx::PgPool;
 
-use super::chunk;
-use super::control::{self, CANCELLED, CHUNK};
+use super::control::{self, CANCELLED};
+use super::{PORTION, portion};
 use crate::store::resyncs as rows;
 use crate::store::resyncs::Unfinished;
 use crate::{Delivery, DeliveryError};
@@ -30,7 +30,7 @@ pub(crate) struct Resyncs {
 
 impl Resyncs {
     pub(crate) fn new(delivery: Delivery) -> Self {
-        Self { delivery, pauses: BatchJobs::of(NAME, CHUNK), cancellations: BatchJobs::of(NAME, CHUNK) }
+        Self { delivery, pauses: BatchJobs::of(NAME, PORTION), cancellations: BatchJobs::of(NAME, PORTION) }
     }
 
     /// One portion of one re-sync; true when more can follow at once.
@@ -57,7 +57,7 @@ impl Resyncs {
             }
             ResyncState::Paused => has_more_waiting,
             ResyncState::Running | ResyncState::Completed => {
-                chunk::enumerate(&self.delivery, &mut transaction, id).await? == chunk::Progress::More
+                portion::enumerate(&self.delivery, &mut transaction, id).await? == portion::Progress::More
             }
         };
         rows::complete_if_done(&mut transaction, id).await?;

@@ -6,7 +6,7 @@ use model::integration::{Integration, IntegrationState, IntegrationType};
 use model::resync::{NewResync, ResyncStarted};
 use sqlx::PgConnection;
 
-use super::chunk;
+use super::portion;
 use crate::store::integrations::RowLock;
 use crate::store::resyncs as rows;
 use crate::store::resyncs::NewRow;
@@ -57,7 +57,7 @@ impl Delivery {
             requested_by,
         };
         rows::insert(conn, &row).await?;
-        chunk::enumerate(self, conn, started.resync_id).await?;
+        portion::enumerate(self, conn, started.resync_id).await?;
         Ok(started)
     }
 }

@@ -2,7 +2,7 @@
 
 use model::id::WorkerId;
 use queue::QueueError;
-use queue::store::counts::fold::CHUNK;
+use queue::store::counts::fold::PORTION;
 use queue::store::leader::Term;
 use sqlx::PgPool;
 
@@ -33,7 +33,7 @@ pub(crate) async fn record_counts(pool: &PgPool, term: Term) -> Result<i64, Queu
         "#,
         term.holder as WorkerId,
         term.number,
-        CHUNK,
+        PORTION,
     )
     .fetch_one(pool)
     .await?;
@@ -67,7 +67,7 @@ pub(crate) async fn in_sync_counts(pool: &PgPool, term: Term) -> Result<i64, Que
         "#,
         term.holder as WorkerId,
         term.number,
-        CHUNK,
+        PORTION,
     )
     .fetch_one(pool)
     .await?;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use model::retention::{Retained, Retentions};
 use queue::expired;
-use queue::store::retention::{CHUNK, Expired, made_before};
+use queue::store::retention::{Expired, PORTION, made_before};
 use sqlx::PgConnection;
 
 /// Deleted records are not among them ([`super::tombstones`]).
@@ -43,7 +43,7 @@ async fn resyncs(connection: &mut PgConnection, keeps: Duration) -> Result<u64, 
         "#,
         made_before(keeps),
         keeps.as_secs_f64(),
-        CHUNK,
+        PORTION,
     )
     .execute(connection)
     .await?;

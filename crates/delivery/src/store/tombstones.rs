@@ -10,7 +10,7 @@ use queue::store::retention::begin;
 use sqlx::PgPool;
 
 /// Tombstones checked by one statement.
-const CHUNK: i64 = 2_000;
+const PORTION: i64 = 2_000;
 
 /// How far a pass over all tombstones has come; the default is the beginning.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,12 +89,12 @@ pub(crate) async fn remove_tombstones(
         cursor.app_id as AppId,
         cursor.record_type,
         cursor.record_id,
-        CHUNK,
+        PORTION,
     )
     .fetch_optional(&mut *transaction)
     .await?;
     transaction.commit().await?;
-    Ok(last.filter(|last| last.seen == CHUNK).map(|last| TombstoneCursor {
+    Ok(last.filter(|last| last.seen == PORTION).map(|last| TombstoneCursor {
         deleted_at: last.deleted_at,
         app_id: last.app_id,
         record_type: last.record_type,

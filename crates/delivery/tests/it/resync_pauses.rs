@@ -69,9 +69,9 @@ async fn paused_under_way(
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn a_paused_resync_sends_nothing_more_and_resumed_sends_the_rest_once(pool: PgPool) {
     let (world, receiver) = (World::new(pool).await, Receiver::start().await);
-    for chunk in 0..3 {
+    for portion in 0..3 {
         world
-            .accept((0..400).map(|n| json!({"record_id": format!("{chunk}-{n:03}"), "attributes": {}})))
+            .accept((0..400).map(|n| json!({"record_id": format!("{portion}-{n:03}"), "attributes": {}})))
             .await;
     }
     let shop = world.integration(json!({"endpoint_url": receiver.url, "max_concurrency": 4})).await;
@@ -190,8 +190,10 @@ async fn a_change_behind_a_failed_job_is_not_parked_with_it(pool: PgPool) {
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn a_paused_resync_can_be_cancelled(pool: PgPool) {
     let (world, receiver) = (World::new(pool).await, Receiver::start().await);
-    for chunk in 0..3 {
-        world.accept((0..400).map(|n| json!({"record_id": format!("{chunk}-{n}"), "attributes": {}}))).await;
+    for portion in 0..3 {
+        world
+            .accept((0..400).map(|n| json!({"record_id": format!("{portion}-{n}"), "attributes": {}})))
+            .await;
     }
     let shop = world.integration(json!({"endpoint_url": receiver.url})).await;
     let resync = start(&world, shop, json!({})).await.unwrap().resync_id;

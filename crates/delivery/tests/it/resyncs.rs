@@ -55,8 +55,8 @@ pub(crate) fn products(n: i64) -> impl Iterator<Item = Value> {
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn a_full_resync_makes_a_new_integration_equal_to_the_source(pool: PgPool) {
     let (world, receiver) = (World::new(pool).await, Receiver::start().await);
-    for chunk in 0..3 {
-        let events = (0..400).map(|n| json!({"record_id": format!("{chunk}-{n}"), "attributes": {"n": n}}));
+    for portion in 0..3 {
+        let events = (0..400).map(|n| json!({"record_id": format!("{portion}-{n}"), "attributes": {"n": n}}));
         world.accept(events).await;
     }
     world
@@ -192,8 +192,10 @@ async fn the_same_resync_is_not_started_twice(pool: PgPool) {
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn a_paused_resync_makes_no_further_jobs(pool: PgPool) {
     let world = World::new(pool).await;
-    for chunk in 0..3 {
-        world.accept((0..700).map(|n| json!({"record_id": format!("{chunk}-{n}"), "attributes": {}}))).await;
+    for portion in 0..3 {
+        world
+            .accept((0..700).map(|n| json!({"record_id": format!("{portion}-{n}"), "attributes": {}})))
+            .await;
     }
     let shop = world.integration(json!({"endpoint_url": "https://shop.invalid/"})).await;
     let started = start(&world, shop, json!({})).await.unwrap();

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use model::{failure::CauseId, id::JobId};
 use queue::error::QueueError;
 use queue::maintenance::{Counters, Service};
-use queue::store::counts::fold::CHUNK;
+use queue::store::counts::fold::PORTION;
 use queue::store::leader::Term;
 use sqlx::{PgConnection, PgPool};
 use std::{sync::Arc, time::Duration};
@@ -40,7 +40,7 @@ impl Service for Failures {
         let folded = failures::fold(pool, term).await?;
         let mut swept = self.swept.lock().await;
         *swept = failures::sweep(pool, term, *swept).await?;
-        Ok(folded >= CHUNK)
+        Ok(folded >= PORTION)
     }
 }
 

@@ -6,7 +6,7 @@ use queue::{error::QueueError, maintenance::Service, store::leader::Term};
 use sqlx::PgPool;
 use std::time::Duration;
 
-/// Runs one chunk of each running operation in turn, at its rate.
+/// Runs one portion of each running operation in turn, at its rate.
 #[derive(Debug)]
 pub struct RunOperations;
 
@@ -20,7 +20,7 @@ impl Service for RunOperations {
         Some("exists (select from headgate.operations where finished_at is null)")
     }
 
-    /// Chunks of an operation with a rate are made for this interval.
+    /// Portions of an operation with a rate are made for this interval.
     fn interval(&self) -> Duration {
         Duration::from_millis(250)
     }
@@ -32,7 +32,7 @@ impl Service for RunOperations {
         let running = operations::running(pool).await?;
         for operation in running.into_iter().filter(|operation| operation.wait_ms == 0) {
             // One that fails must not block the others.
-            match operations::run_chunk(pool, term, operation.id).await {
+            match operations::run_portion(pool, term, operation.id).await {
                 Ok(more) => is_more |= more,
                 Err(error) => failed = failed.or(Some(error)),
             }

@@ -4,7 +4,7 @@ use crate::store::stats::{latency, rollup};
 use async_trait::async_trait;
 use queue::error::QueueError;
 use queue::maintenance::Service;
-use queue::store::counts::fold::CHUNK;
+use queue::store::counts::fold::PORTION;
 use queue::store::leader::Term;
 use sqlx::PgPool;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -41,10 +41,10 @@ impl Service for Rollup {
         let run = self.runs.fetch_add(1, Ordering::Relaxed);
         let latencies =
             if run.is_multiple_of(HISTOGRAMS_EVERY) { latency::fold(pool, term).await } else { Ok(0) };
-        if matches!(latencies, Ok(folded) if folded >= CHUNK) {
+        if matches!(latencies, Ok(folded) if folded >= PORTION) {
             // There are more of them: the next run, which follows at once, continues with them.
             self.runs.store(run, Ordering::Relaxed);
         }
-        Ok(throughput?.max(latencies?) >= CHUNK)
+        Ok(throughput?.max(latencies?) >= PORTION)
     }
 }

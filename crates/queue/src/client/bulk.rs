@@ -1,6 +1,6 @@
 //! Enqueues many jobs at once.
 
-use super::{CHUNK, Client};
+use super::{Client, PORTION};
 use crate::{Job, NewJob, QueueError};
 use futures::{Stream, StreamExt as _, future::BoxFuture};
 use model::job::{EnqueueOutcome, EnqueuedJob};
@@ -29,13 +29,13 @@ impl Bulk {
     }
 }
 
-/// Why a stream of jobs was not accepted to its end. Earlier chunks stay accepted.
+/// Why a stream of jobs was not accepted to its end. Earlier portions stay accepted.
 #[derive(Debug, thiserror::Error)]
 #[error("the jobs after the first {} were not accepted", .accepted.accepted())]
 pub struct BulkError {
     /// What was accepted before the error.
     pub accepted: Bulk,
-    /// Why the next chunk was refused as a whole.
+    /// Why the next portion was refused as a whole.
     #[source]
     pub source: QueueError,
 }
@@ -74,10 +74,10 @@ impl Client {
         jobs: impl Stream<Item = N> + Send,
     ) -> Result<Bulk, BulkError> {
         let mut accepted = Bulk::default();
-        let mut chunks = std::pin::pin!(jobs.map(Into::into).chunks(CHUNK));
-        while let Some(chunk) = chunks.next().await {
-            let chunk: Vec<NewJob<J>> = chunk;
-            match self.enqueue_many(&self.pool, chunk).await {
+        let mut portions = std::pin::pin!(jobs.map(Into::into).chunks(PORTION));
+        while let Some(portion) = portions.next().await {
+            let portion: Vec<NewJob<J>> = portion;
+            match self.enqueue_many(&self.pool, portion).await {
                 Ok(jobs) => accepted.add(&jobs),
                 Err(source) => return Err(BulkError { accepted, source }),
             }

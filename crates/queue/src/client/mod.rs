@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// The lane of a client until [`Client::lane`] selects another.
 const DEFAULT_LANE: &str = "jobs";
 /// Jobs accepted by one statement.
-const CHUNK: usize = 1_000;
+const PORTION: usize = 1_000;
 /// How often a transaction of ours that loses a race is tried.
 const MAX_TRIES: usize = 5;
 
@@ -222,8 +222,8 @@ impl Client {
     ) -> Result<Vec<EnqueuedJob>, QueueError> {
         let target = own_lanes::lock(connection, self.integration_id).await?;
         let mut accepted = Vec::with_capacity(new.len());
-        for chunk in new.chunks(CHUNK) {
-            let specs = chunk.iter().map(|new| new.spec(&target)).collect::<Result<Vec<_>, _>>()?;
+        for portion in new.chunks(PORTION) {
+            let specs = portion.iter().map(|new| new.spec(&target)).collect::<Result<Vec<_>, _>>()?;
             accepted.extend(jobs::enqueue(connection, &specs).await?);
         }
         Ok(accepted)

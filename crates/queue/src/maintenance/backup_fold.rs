@@ -22,8 +22,8 @@ pub(super) async fn fold_when_many(pool: PgPool, health: MaintenanceHealth, toke
         if health.is_leader() {
             continue;
         }
-        // A chunk at a time until few are left. Others report it when the database is unavailable.
-        while let Ok(fold::CHUNK..) = fold::job_counts_if_many(&pool, MANY).await.inspect_err(
+        // A portion at a time until few are left. Others report it when the database is unavailable.
+        while let Ok(fold::PORTION..) = fold::job_counts_if_many(&pool, MANY).await.inspect_err(
             |error| tracing::debug!(error = %error.with_causes(), "counters could not be folded"),
         ) {}
     }

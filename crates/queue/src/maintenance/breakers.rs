@@ -10,7 +10,7 @@ use sqlx::PgPool;
 use std::time::Duration;
 
 /// Breakers of one transaction.
-const CHUNK: i64 = 100;
+const PORTION: i64 = 100;
 
 /// Checks breakers once a second, and wakes the workers when more jobs may run.
 #[derive(Debug)]
@@ -31,13 +31,13 @@ impl Service for Breakers {
     }
 
     async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool> {
-        let due = breakers::due(pool, CHUNK).await?;
+        let due = breakers::due(pool, PORTION).await?;
         if due.is_empty() {
             return Ok(false);
         }
         if breakers::tick(pool, term, &due).await? {
             wake_all(pool).await?;
         }
-        Ok(due.len() as i64 == CHUNK)
+        Ok(due.len() as i64 == PORTION)
     }
 }

@@ -17,7 +17,7 @@ const NAME: &str = "expiry";
 /// Nothing wakes it earlier. A run that finds nothing reads a few pages of an index of expiring jobs only.
 const INTERVAL: Duration = Duration::from_secs(1);
 /// Jobs cancelled in one transaction.
-const CHUNK: usize = 1_000;
+const PORTION: usize = 1_000;
 
 /// Ends jobs as `cancelled`, with the reason `expired`, if they are not being processed when their `expires_at` has passed: within a second or so,
 /// also where no claim would find them (`store/jobs/cancel/expire.rs`). One that cannot be ended, or is locked elsewhere, does not block others.
@@ -58,11 +58,11 @@ impl Service for Expiry {
         self.passed_over.forget_old(now);
         let left_alone = self.passed_over.left_alone(now);
         let mut transaction = pool.begin_with(BEGIN).await?;
-        let found = jobs::expired(&mut transaction, *cursor, CHUNK as i64, &left_alone).await?;
+        let found = jobs::expired(&mut transaction, *cursor, PORTION as i64, &left_alone).await?;
         transaction.commit().await?;
-        *cursor = found.last().copied().filter(|_| found.len() == CHUNK);
+        *cursor = found.last().copied().filter(|_| found.len() == PORTION);
         let ids: Vec<_> = found.into_iter().map(|(_, id)| id).collect();
-        let Done { answers, faulty, error, .. } = in_portions(&ids, CHUNK, |portion| async move {
+        let Done { answers, faulty, error, .. } = in_portions(&ids, PORTION, |portion| async move {
             let mut transaction = begin(pool, term).await?;
             let ended = jobs::expire(&mut transaction, &portion, term.holder).await;
             end(transaction, ended).await

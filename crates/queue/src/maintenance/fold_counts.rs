@@ -14,7 +14,7 @@ use std::time::Duration;
 /// While nothing happens.
 const MAX_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Folds a chunk of the deltas of one kind of counters; returns how many.
+/// Folds a portion of the deltas of one kind of counters; returns how many.
 type Fold = for<'a> fn(&'a PgPool, Term) -> BoxFuture<'a, Result<i64>>;
 
 /// Folds the counters of one crate. The engine's are `job_counts` and the counts of batches.
@@ -99,7 +99,7 @@ impl Service for FoldCounts {
             return Err(error);
         }
         self.last_folded.store(most, Ordering::Relaxed);
-        Ok(most >= fold::CHUNK)
+        Ok(most >= fold::PORTION)
     }
 }
 

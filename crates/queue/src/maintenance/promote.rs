@@ -14,7 +14,7 @@ use tokio::sync::Mutex;
 
 const NAME: &str = "promote";
 /// Jobs moved by one statement.
-const CHUNK: i32 = 1_000;
+const PORTION: i32 = 1_000;
 /// While a job is due soon.
 const MIN_INTERVAL: Duration = Duration::from_millis(250);
 /// While none is: a retry after a second may be added any time, and claimers promote by themselves when they find nothing.
@@ -47,7 +47,7 @@ impl Default for Promote {
 impl Promote {
     /// Moves due jobs in portions after moving them together failed, and postpones those that it fails for.
     async fn promote_in_portions(&self, pool: &PgPool, term: Term) -> Result<()> {
-        let due = promotion::due(pool, CHUNK).await?;
+        let due = promotion::due(pool, PORTION).await?;
         let Done { faulty, error, .. } = in_portions(&due, due.len(), |portion| async move {
             promotion::promote_these(pool, term, &portion).await
         })
@@ -81,7 +81,7 @@ impl Service for Promote {
     }
 
     async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool> {
-        let promoted = match promotion::promote_due(pool, term, CHUNK).await {
+        let promoted = match promotion::promote_due(pool, term, PORTION).await {
             Err(QueueError::Database(_) | QueueError::Timeout) => {
                 self.promote_in_portions(pool, term).await?;
                 Promoted { count: 0, next_in_ms: Some(0) }
@@ -95,6 +95,6 @@ impl Service for Promote {
             promotion::thin_lane_wakes(pool).await?;
             *woke_at = Some(Instant::now());
         }
-        Ok(promoted.count >= CHUNK)
+        Ok(promoted.count >= PORTION)
     }
 }

@@ -12,8 +12,8 @@ use tokio::sync::Mutex;
 
 /// Between two scans.
 const SCAN_INTERVAL: Duration = Duration::from_secs(60 * 60);
-/// Between two chunks of a scan: ten million entries take a few hours, without a noticeable load.
-const CHUNK_INTERVAL: Duration = Duration::from_secs(1);
+/// Between two portions of a scan: ten million entries take a few hours, without a noticeable load.
+const PORTION_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Scans `ready`, `waiting` and the serialize keys for rows without a job, and the jobs for those that are in no queue; a serialize key
 /// whose head is gone continues with the next job. There are none unless something went wrong, and then they are counted:
@@ -33,7 +33,7 @@ impl Service for Tidy {
     }
 
     fn interval(&self) -> Duration {
-        if self.is_complete.load(Ordering::Relaxed) { SCAN_INTERVAL } else { CHUNK_INTERVAL }
+        if self.is_complete.load(Ordering::Relaxed) { SCAN_INTERVAL } else { PORTION_INTERVAL }
     }
 
     async fn run_once(&self, pool: &PgPool, term: Term) -> Result<bool> {
@@ -48,7 +48,7 @@ impl Service for Tidy {
     }
 }
 
-/// Once a scan: where much went wrong every chunk has a thousand of them, and there is a chunk every second.
+/// Once a scan: where much went wrong every portion has a thousand of them, and there is a portion every second.
 fn log(found: Tidied) {
     if found.ready + found.waiting + found.keys + found.heads + found.jobs > 0 {
         tracing::warn!(

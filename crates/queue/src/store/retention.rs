@@ -1,4 +1,4 @@
-//! Deletes rows past their retention, in chunks so that no statement keeps a snapshot for long. Each crate lists those of its own tables as
+//! Deletes rows past their retention, in portions so that no statement keeps a snapshot for long. Each crate lists those of its own tables as
 //! [`Expired`] and hands them to a service of the leader ([`crate::maintenance::retention_of`]); most are made by [`expired!`](crate::expired).
 //!
 //! The clock is read once a statement (`select clock_timestamp()`): read for each row, it could not be looked up in an index, and a run
@@ -16,7 +16,7 @@ use std::time::Duration;
 use uuid::Uuid;
 
 /// Rows deleted by one statement.
-pub const CHUNK: i64 = 5_000;
+pub const PORTION: i64 = 5_000;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -27,11 +27,11 @@ pub struct Expired {
     pub table: &'static str,
     /// How long rows are kept.
     pub keeps: Duration,
-    /// Deletes a chunk of those that are older.
+    /// Deletes a portion of those that are older.
     pub delete: Delete,
 }
 
-/// Deletes at most [`CHUNK`] rows that are older than this; returns how many.
+/// Deletes at most [`PORTION`] rows that are older than this; returns how many.
 pub type Delete = for<'c> fn(&'c mut PgConnection, Duration) -> BoxFuture<'c, Result<u64, sqlx::Error>>;
 
 /// The [`Expired`] rows of a table: those in which the time in a column (or expression) is past. The statement is checked when it is compiled, as any
@@ -54,7 +54,7 @@ macro_rules! expired {
                             $(+ $condition + " and ")? + $column + " < (select clock_timestamp()) - make_interval(secs => $1) order by "
                             + $column + " limit $2)) and " + $column + " < clock_timestamp() - make_interval(secs => $1)",
                         keeps.as_secs_f64(),
-                        $crate::store::retention::CHUNK,
+                        $crate::store::retention::PORTION,
                     )
                     .execute(connection)
                     .await?;
@@ -74,7 +74,7 @@ macro_rules! expired {
                             + $column + " < (select clock_timestamp()) - make_interval(secs => $2) order by id limit $3))",
                         $crate::store::retention::made_before(keeps),
                         keeps.as_secs_f64(),
-                        $crate::store::retention::CHUNK,
+                        $crate::store::retention::PORTION,
                     )
                     .execute(connection)
                     .await?;
@@ -104,7 +104,7 @@ pub(crate) fn of_engine() -> Vec<Expired> {
     ]
 }
 
-/// Deletes a chunk of each; true when there may be more. A failure of one does not keep the others from being deleted: the first error is returned at the
+/// Deletes a portion of each; true when there may be more. A failure of one does not keep the others from being deleted: the first error is returned at the
 /// end.
 ///
 /// # Errors
@@ -113,8 +113,8 @@ pub async fn delete_expired(pool: &PgPool, term: Term, rows: &[Expired]) -> Resu
     let mut is_more = false;
     let mut first_error = None;
     for expired in rows {
-        match delete_chunk(pool, term, expired).await {
-            Ok(deleted) => is_more |= deleted >= CHUNK.unsigned_abs(),
+        match delete_portion(pool, term, expired).await {
+            Ok(deleted) => is_more |= deleted >= PORTION.unsigned_abs(),
             Err(QueueError::TermOver) => return Err(QueueError::TermOver),
             Err(error) => {
                 tracing::debug!(table = expired.table, %error, "expired rows of {} could not be deleted", expired.table);
@@ -125,7 +125,7 @@ pub async fn delete_expired(pool: &PgPool, term: Term, rows: &[Expired]) -> Resu
     first_error.map_or(Ok(is_more), Err)
 }
 
-async fn delete_chunk(pool: &PgPool, term: Term, expired: &Expired) -> Result<u64> {
+async fn delete_portion(pool: &PgPool, term: Term, expired: &Expired) -> Result<u64> {
     let mut transaction = begin(pool, term).await?;
     let deleted = (expired.delete)(&mut transaction, expired.keeps).await?;
     transaction.commit().await?;
@@ -166,7 +166,7 @@ async fn system_events(connection: &mut PgConnection, keeps: Duration) -> Result
         ))
         "#,
         keeps.as_secs_f64(),
-        CHUNK,
+        PORTION,
     )
     .execute(connection)
     .await?;

@@ -142,7 +142,7 @@ pub async fn remove_dead(pool: &PgPool, term: Term) -> Result<u64> {
 }
 
 /// Claim batches checked by one [`remove_ended_claims`].
-const CLAIM_CHUNK: i64 = 500;
+const CLAIM_PORTION: i64 = 500;
 
 /// Checks the next claim batches after `cursor` and removes those of which the worker has no job any more; returns where to continue, none after
 /// the last. Workers delete their own as they end; this is for those they could not. It uses a cursor, because hundreds of batches
@@ -172,10 +172,10 @@ pub async fn remove_ended_claims(
         "#,
         term.holder as WorkerId,
         term.number,
-        CLAIM_CHUNK,
+        CLAIM_PORTION,
         cursor.map(|id| id.0),
     )
     .fetch_one(pool)
     .await?;
-    Ok(checked.last.filter(|_| checked.n == CLAIM_CHUNK))
+    Ok(checked.last.filter(|_| checked.n == CLAIM_PORTION))
 }

@@ -1,4 +1,4 @@
-//! Runs bulk operations in chunks.
+//! Runs bulk operations in portions.
 //!
 //! The row has the progress (cursor, pace), so a new leader continues where the last one stopped.
 
@@ -16,7 +16,7 @@ use sqlx::{PgPool, types::Json};
 use uuid::Uuid;
 
 /// Rows read together.
-const CHUNK: i64 = 500;
+const PORTION: i64 = 500;
 
 /// Starts the held operations whose hold is over; returns how many.
 pub async fn begin_held(pool: &PgPool, term: Term) -> Result<u64, QueueError> {
@@ -39,7 +39,7 @@ pub async fn begin_held(pool: &PgPool, term: Term) -> Result<u64, QueueError> {
 pub struct RunningOperation {
     /// The operation.
     pub id: OperationId,
-    /// Until its next chunk may begin; 0: now.
+    /// Until its next portion may begin; 0: now.
     pub wait_ms: i64,
 }
 
@@ -60,23 +60,23 @@ pub async fn running(pool: &PgPool) -> Result<Vec<RunningOperation>, QueueError>
     Ok(running)
 }
 
-/// Runs one chunk; true when the operation has more to do and need not wait. On an error, what was done until then is committed and counted.
-pub async fn run_chunk(pool: &PgPool, term: Term, id: OperationId) -> Result<bool, QueueError> {
-    run_chunk_by(pool, Runner::Leader(term), id).await
+/// Runs one portion; true when the operation has more to do and need not wait. On an error, what was done until then is committed and counted.
+pub async fn run_portion(pool: &PgPool, term: Term, id: OperationId) -> Result<bool, QueueError> {
+    run_portion_by(pool, Runner::Leader(term), id).await
 }
 
 /// Runs a small operation to its end, in its request. If that fails, what was done until then is committed and counted, and the leader
 /// continues after a while.
 pub(super) async fn run_now(pool: &PgPool, scope: Scope, id: OperationId) -> Result<Operation, QueueError> {
-    while run_chunk_by(pool, Runner::Request, id).await? {}
+    while run_portion_by(pool, Runner::Request, id).await? {}
     read::get(pool, scope, id).await
 }
 
-async fn run_chunk_by(pool: &PgPool, runner: Runner, id: OperationId) -> Result<bool, QueueError> {
+async fn run_portion_by(pool: &PgPool, runner: Runner, id: OperationId) -> Result<bool, QueueError> {
     let Some(Plan { selection, mut cursor, upper_id, rate, late }) = plan(pool, runner, id).await? else {
         return Ok(false);
     };
-    let limit = rate.map_or(CHUNK, |rate| paced_chunk(rate, late));
+    let limit = rate.map_or(PORTION, |rate| paced_portion(rate, late));
     let ids = selection.ids(pool, cursor, upper_id, limit).await?;
     let is_last = i64::try_from(ids.len()).is_ok_and(|found| found < limit);
     let mut changed = 0;
@@ -119,8 +119,8 @@ async fn run_chunk_by(pool: &PgPool, runner: Runner, id: OperationId) -> Result<
     Ok(rate.is_none())
 }
 
-/// The chunk of an operation with a rate: rows for a quarter of a second, so that the pace is even, and for the time it is late, up to a second.
-fn paced_chunk(rate: i32, late_seconds: f64) -> i64 {
+/// The portion of an operation with a rate: rows for a quarter of a second, so that the pace is even, and for the time it is late, up to a second.
+fn paced_portion(rate: i32, late_seconds: f64) -> i64 {
     ((f64::from(rate) * (0.25 + late_seconds.clamp(0.0, 1.0))) as i64).max(1)
 }
 
@@ -129,7 +129,7 @@ struct Plan {
     cursor: Option<Uuid>,
     upper_id: Uuid,
     rate: Option<i32>,
-    /// Seconds since the next chunk was due.
+    /// Seconds since the next portion was due.
     late: f64,
 }
 
@@ -198,12 +198,12 @@ async fn finish(
 
 #[cfg(test)]
 mod tests {
-    use super::paced_chunk;
+    use super::paced_portion;
 
     #[test]
     fn an_operation_that_is_late_catches_up_by_at_most_a_second() {
         for (rate, late, rows) in [(20, 0.0, 5), (20, 0.25, 10), (20, 60.0, 25), (1, 0.0, 1), (3, 0.5, 2)] {
-            assert_eq!(paced_chunk(rate, late), rows, "{rate} {late}");
+            assert_eq!(paced_portion(rate, late), rows, "{rate} {late}");
         }
     }
 }

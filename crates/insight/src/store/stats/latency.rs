@@ -6,7 +6,7 @@
 
 use model::id::{IntegrationId, WorkerId};
 use queue::error::QueueError;
-use queue::store::counts::fold::CHUNK;
+use queue::store::counts::fold::PORTION;
 use queue::store::counts::latency::Spans;
 use queue::store::leader::Term;
 use sqlx::PgPool;
@@ -83,7 +83,7 @@ pub async fn fold(pool: &PgPool, term: Term) -> Result<i64, QueueError> {
         "#,
         term.holder as WorkerId,
         term.number,
-        CHUNK,
+        PORTION,
         ALL,
         DAY_STEP,
     )

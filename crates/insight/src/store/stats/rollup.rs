@@ -4,7 +4,7 @@
 use super::latency::{ALL, DAY_STEP};
 use model::id::WorkerId;
 use queue::error::QueueError;
-use queue::store::counts::fold::CHUNK;
+use queue::store::counts::fold::PORTION;
 use queue::store::leader::Term;
 use sqlx::PgPool;
 
@@ -78,7 +78,7 @@ pub async fn throughput(pool: &PgPool, term: Term) -> Result<i64, QueueError> {
         "#,
         term.holder as WorkerId,
         term.number,
-        CHUNK,
+        PORTION,
         ALL,
         DAY_STEP,
     )

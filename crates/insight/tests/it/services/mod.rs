@@ -29,7 +29,7 @@ fn an_operator() -> Actor {
     Actor { kind: ActorKind::System, name: "ops@example.test".to_owned(), role: Role::Operator, app_id: None }
 }
 
-/// Deletes a chunk of everything past its retention, the engine's rows and what is seen.
+/// Deletes a portion of everything past its retention, the engine's rows and what is seen.
 async fn delete_expired(pool: &PgPool, term: Term) -> Result<bool, QueueError> {
     let services = all_services(&EngineConfig::default(), Vec::new());
     let engine = services.iter().find(|service| service.name() == "retention").unwrap();

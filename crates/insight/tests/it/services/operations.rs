@@ -257,7 +257,7 @@ async fn a_former_leader_continues_nothing(pool: PgPool) {
     let id = started(&pool, cancel(&world)).await;
     operations::begin_held(&pool, old).await.unwrap();
     take_over(&pool).await;
-    assert!(!operations::run_chunk(&pool, old, id).await.unwrap());
+    assert!(!operations::run_portion(&pool, old, id).await.unwrap());
     assert_eq!(state(&pool, id).await, (OperationState::Running, 0, 0));
 }
 

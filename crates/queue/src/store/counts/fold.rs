@@ -1,6 +1,6 @@
 //! Folding appended deltas into counters.
 //!
-//! Each fold is one statement that deletes a chunk of deltas and adds their sums, so that a statement that reads counters and deltas
+//! Each fold is one statement that deletes a portion of deltas and adds their sums, so that a statement that reads counters and deltas
 //! sees every change exactly once. Locked deltas are skipped: two folds never wait for each other. Rows are written
 //! in the order of their keys, as by every other statement that writes many rows.
 
@@ -9,7 +9,7 @@ use model::id::WorkerId;
 use sqlx::PgPool;
 
 /// Deltas folded by one statement.
-pub const CHUNK: i64 = 10_000;
+pub const PORTION: i64 = 10_000;
 
 /// Folds `job_count_deltas` into `job_counts`; returns how many deltas.
 pub async fn job_counts(pool: &PgPool, term: Term) -> Result<i64> {
@@ -56,7 +56,7 @@ async fn fold_job_counts(pool: &PgPool, term: Option<Term>) -> Result<i64> {
         "#,
         term.map(|term| term.holder) as Option<WorkerId>,
         term.map(|term| term.number),
-        CHUNK,
+        PORTION,
     )
     .fetch_one(pool)
     .await?;
@@ -94,7 +94,7 @@ pub async fn batches(pool: &PgPool, term: Term) -> Result<i64> {
         "#,
         term.holder as WorkerId,
         term.number,
-        CHUNK,
+        PORTION,
     )
     .fetch_one(pool)
     .await?;

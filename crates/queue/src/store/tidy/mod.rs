@@ -1,5 +1,5 @@
 //! Repairs what a fault or somebody with psql left behind: rows whose job is gone, and jobs that are in no queue. It scans the tables
-//! in chunks.
+//! in portions.
 //!
 //! An entry without a job is deleted only when it is older than any transaction that may be under way, and only when a fresh snapshot afterwards still has
 //! no such job: a job that is requeued under its old id at this moment would be left without an entry.
@@ -14,7 +14,7 @@ use sqlx::{PgConnection, PgPool};
 use uuid::Uuid;
 
 /// Rows scanned by one statement.
-const CHUNK: i64 = 1_000;
+const PORTION: i64 = 1_000;
 
 /// A serialize key of an integration.
 type Key = (IntegrationId, String);
@@ -32,7 +32,7 @@ pub struct Cursors {
     job: Option<JobId>,
 }
 
-/// What one or several chunks of each table needed.
+/// What one or several portions of each table needed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tidied {
     /// Deleted entries of `ready` without a job.
@@ -50,13 +50,13 @@ pub struct Tidied {
 }
 
 impl std::ops::AddAssign for Tidied {
-    fn add_assign(&mut self, chunk: Self) {
-        self.ready += chunk.ready;
-        self.waiting += chunk.waiting;
-        self.keys += chunk.keys;
-        self.heads += chunk.heads;
-        self.jobs += chunk.jobs;
-        self.is_complete = chunk.is_complete;
+    fn add_assign(&mut self, portion: Self) {
+        self.ready += portion.ready;
+        self.waiting += portion.waiting;
+        self.keys += portion.keys;
+        self.heads += portion.heads;
+        self.jobs += portion.jobs;
+        self.is_complete = portion.is_complete;
     }
 }
 
@@ -142,7 +142,7 @@ async fn ready(connection: &mut PgConnection, term: Term, cursors: &mut Cursors)
         "#,
         term.holder as WorkerId,
         term.number,
-        CHUNK,
+        PORTION,
         lane,
         rank,
         at,
@@ -151,7 +151,8 @@ async fn ready(connection: &mut PgConnection, term: Term, cursors: &mut Cursors)
     .fetch_one(&mut *connection)
     .await?;
     let last = row.lane.zip(row.rank).zip(row.at).zip(row.job);
-    cursors.ready = last.filter(|_| row.seen == CHUNK).map(|(((lane, rank), at), job)| (lane, rank, at, job));
+    cursors.ready =
+        last.filter(|_| row.seen == PORTION).map(|(((lane, rank), at), job)| (lane, rank, at, job));
     Ok(row.gone)
 }
 
@@ -183,12 +184,12 @@ async fn waiting(connection: &mut PgConnection, term: Term, cursors: &mut Cursor
         "#,
         term.holder as WorkerId,
         term.number,
-        CHUNK,
+        PORTION,
         cursors.waiting.unwrap_or_default(),
     )
     .fetch_one(&mut *connection)
     .await?;
-    cursors.waiting = row.last.filter(|_| row.seen == CHUNK);
+    cursors.waiting = row.last.filter(|_| row.seen == PORTION);
     Ok(row.gone)
 }
 
@@ -237,13 +238,13 @@ async fn keys(connection: &mut PgConnection, term: Term, cursors: &mut Cursors) 
         "#,
         term.holder as WorkerId,
         term.number,
-        CHUNK,
+        PORTION,
         lane,
         key,
     )
     .fetch_one(&mut *connection)
     .await?;
-    cursors.key = row.lane.zip(row.key).filter(|_| row.seen == CHUNK);
+    cursors.key = row.lane.zip(row.key).filter(|_| row.seen == PORTION);
     let headless = row.headless_lanes.into_iter().zip(row.headless_keys).collect();
     Ok((row.gone, headless))
 }

@@ -1,6 +1,6 @@
 //! Waiting jobs that would never run because they have no entry in `ready` or `waiting`.
 
-use super::{CHUNK, Cursors, count};
+use super::{Cursors, PORTION, count};
 use crate::error::Result;
 use crate::store::jobs::enter_queue;
 use crate::store::leader::Term;
@@ -28,7 +28,7 @@ pub(super) async fn repair(pool: &PgPool, term: Term, cursors: &mut Cursors) -> 
         "#,
         term.holder as WorkerId,
         term.number,
-        CHUNK,
+        PORTION,
         cursors.job.unwrap_or(JobId(Uuid::nil())) as JobId,
     )
     .fetch_one(&mut *transaction)
@@ -36,6 +36,6 @@ pub(super) async fn repair(pool: &PgPool, term: Term, cursors: &mut Cursors) -> 
     let entered = enter_queue(&mut transaction, &row.unqueued).await?;
     count(&mut transaction, "jobs", entered).await?;
     transaction.commit().await?;
-    cursors.job = row.last.filter(|_| row.seen == CHUNK);
+    cursors.job = row.last.filter(|_| row.seen == PORTION);
     Ok(entered)
 }

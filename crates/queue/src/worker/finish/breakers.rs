@@ -97,23 +97,23 @@ impl Breakers {
             return;
         }
         let failures = i32::try_from(self.failures).unwrap_or(i32::MAX);
-        let mut chunks = seen.chunks(MAX_REPORTED);
-        while let Some(chunk) = chunks.next() {
-            let mut answer = within(REPORT_TIMEOUT, observe(&self.pool, chunk, failures)).await;
+        let mut portions = seen.chunks(MAX_REPORTED);
+        while let Some(portion) = portions.next() {
+            let mut answer = within(REPORT_TIMEOUT, observe(&self.pool, portion, failures)).await;
             if answer.as_ref().is_err_and(QueueError::lost_a_race) {
-                answer = within(REPORT_TIMEOUT, observe(&self.pool, chunk, failures)).await;
+                answer = within(REPORT_TIMEOUT, observe(&self.pool, portion, failures)).await;
             }
             match answer {
                 Ok(report) => {
                     let is_passed_over =
                         |(id, _): &&(IntegrationId, Observed)| report.passed_over.contains(id);
-                    let unreported = chunk.iter().filter(is_passed_over).cloned().collect();
+                    let unreported = portion.iter().filter(is_passed_over).cloned().collect();
                     lock(&self.seen).keep(unreported);
                     self.apply(&report).await;
                 }
                 Err(error) => {
                     tracing::debug!(%error, "the breakers could not be updated: tried again later");
-                    let unreported = chunk.iter().chain(chunks.flatten()).cloned().collect();
+                    let unreported = portion.iter().chain(portions.flatten()).cloned().collect();
                     return lock(&self.seen).keep(unreported);
                 }
             }

@@ -36,7 +36,7 @@ async fn ten_thousand_are_accepted_in_one_transaction_and_answered_in_order(pool
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
-async fn a_stream_is_accepted_chunk_by_chunk_up_to_a_fault(pool: PgPool) {
+async fn a_stream_is_accepted_portion_by_portion_up_to_a_fault(pool: PgPool) {
     let kit = kit(&pool).await;
     let client = kit.client();
     let bulk = client.enqueue_stream(stream::iter((0..2_500).map(many))).await.unwrap();

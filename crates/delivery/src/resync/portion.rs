@@ -5,13 +5,12 @@ use queue::store::jobs::{JobSpec, enqueue};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
+use super::PORTION;
 use crate::catalog::key::deduplication_id;
 use crate::store::resyncs as rows;
 use crate::store::resyncs::{Candidate, Enumeration};
 use crate::{Delivery, DeliveryError};
 
-/// Keys in one portion.
-const CHUNK: i64 = 1_000;
 /// After live changes of the same kind.
 const PRIORITY: i16 = -10;
 
@@ -31,7 +30,7 @@ pub(super) async fn enumerate(
 ) -> Result<Progress, DeliveryError> {
     let Some(resync) = rows::lock_running(conn, id).await? else { return Ok(Progress::Nothing) };
     let mut cursor = resync.cursor.clone();
-    let mut room = CHUNK;
+    let mut room = PORTION;
     let mut wanted: Vec<Candidate> = Vec::new();
     let mut is_enumerated = false;
     while room > 0 && !is_enumerated {
@@ -40,7 +39,7 @@ pub(super) async fn enumerate(
             break;
         };
         let candidates = rows::scan(conn, &resync, record_type.as_deref(), cursor.as_ref(), room).await?;
-        let found = i64::try_from(candidates.len()).unwrap_or(CHUNK);
+        let found = i64::try_from(candidates.len()).unwrap_or(PORTION);
         if let Some(last) = candidates.last() {
             cursor = Some((last.record_type.clone(), last.record_id.clone()));
         }
