@@ -43,7 +43,7 @@ impl Deref for AppState {
 pub struct Parts {
     /// The use cases.
     pub headgate: Headgate,
-    /// For health, metrics and calls with an `Idempotency-Key`; handlers have none.
+    /// For probes, metrics and calls with an `Idempotency-Key`; handlers and pages are given the use cases only.
     pub pools: Pools,
     /// The replica that lists are read from, if there is one.
     pub replica: Option<Replica>,
