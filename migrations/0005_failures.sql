@@ -75,7 +75,7 @@ create table headgate.bin (
     job_id uuid not null,
     app_id uuid not null,
     integration_id uuid not null,
-    -- The bulk action that put it here; null: a button of its own.
+    -- The bulk operation that put it here; null: a button of its own.
     operation_id uuid,
     was text not null,
     -- The same for all of one portion, so that they lie as they lay: the newest letter first.

@@ -1,4 +1,4 @@
--- What the processes of a deployment share: workers and their leases, the leader, bulk actions, answers to repeated calls.
+-- What the processes of a deployment share: workers and their leases, the leader, bulk operations, answers to repeated calls.
 
 create table headgate.workers (
     id uuid primary key,

@@ -29,7 +29,7 @@ pub enum FoundKind {
     App,
     /// A re-sync, or its batch.
     Resync,
-    /// A bulk action.
+    /// A bulk operation.
     Operation,
     /// A process.
     Worker,

@@ -46,9 +46,9 @@ pub const DEBOUNCE_MAX_SECONDS: RangeInclusive<i32> = 1..=86_400;
 pub const REQUESTS: RangeInclusive<i32> = 1..=1_000_000;
 /// Window of a rate limit.
 pub const PER_SECONDS: RangeInclusive<i32> = 1..=86_400;
-/// Jobs per second of a bulk action.
+/// Jobs per second of a bulk operation.
 pub const RATE_PER_SECOND: RangeInclusive<i32> = 1..=10_000;
-/// Time in which a bulk action can be withdrawn.
+/// Time in which a bulk operation can be withdrawn.
 pub const HOLD_SECONDS: RangeInclusive<i32> = 0..=3_600;
 /// Lifetime of a key: up to ten years.
 pub const EXPIRES_IN_SECONDS: RangeInclusive<i64> = 1..=315_360_000;

@@ -22,10 +22,10 @@ pub enum QueueError {
         /// The requested change, as a past participle: `requeued`, `cancelled`.
         wanted: &'static str,
     },
-    /// The bulk action's state does not allow it.
-    #[error("a bulk action that is {} cannot be {wanted}", .state.as_str())]
+    /// The bulk operation's state does not allow it.
+    #[error("a bulk operation that is {} cannot be {wanted}", .state.as_str())]
     WrongOperationState {
-        /// The bulk action's current state.
+        /// The bulk operation's current state.
         state: OperationState,
         /// The requested change, as a past participle: `paused`, `aborted`.
         wanted: &'static str,

@@ -1,4 +1,4 @@
-//! `/operations`: bulk actions, and deletions of apps and integrations, that run in the background.
+//! `/operations`: bulk operations, and deletions of apps and integrations, that run in the background.
 
 use super::extract::{Can, Id, ListQuery, NoFilter, PageParams, Read, SteerJobs};
 use super::problem::JsonResult;

@@ -1,4 +1,4 @@
-//! Measures the speed of bulk actions: `cargo test -p queue --test it bulk_pace -- --ignored --nocapture`.
+//! Measures the speed of bulk operations: `cargo test -p insight --test it bulk_pace -- --ignored --nocapture`.
 
 use super::an_operator;
 use super::world::{World, lead};

@@ -1,4 +1,4 @@
-//! Running bulk actions: at once or held, at a rate, through changes of leader, races and rows that cannot be changed.
+//! Running bulk operations: at once or held, at a rate, through changes of leader, races and rows that cannot be changed.
 
 use super::an_operator;
 use super::world::{World, lead, take_over};

@@ -26,7 +26,7 @@ fn id_made(days_ago: i64) -> Uuid {
     Uuid::from_u128(first | Uuid::now_v7().as_u128() & (u128::MAX >> 48))
 }
 
-/// A bulk action that took so many hours; none: it still runs.
+/// A bulk operation that took so many hours; none: it still runs.
 async fn done(pool: &PgPool, days_ago: i64, took_hours: Option<f64>) {
     sqlx::query(
         "insert into headgate.operations (id, subject, action, filter, requested_by, state, matched, upper_id, created_at, finished_at)

@@ -1,4 +1,4 @@
-//! Undo of bulk actions.
+//! Undo of bulk operations.
 
 use super::world::{World, lead, take_over};
 use super::{an_operator, delete_expired};

@@ -1,4 +1,4 @@
-//! What the leader does: counters, snapshots, partitions, retention, bulk actions, and who leads.
+//! What the leader does: counters, snapshots, partitions, retention, bulk operations, and who leads.
 
 mod expiry;
 mod fold;

@@ -1,4 +1,4 @@
-//! Undoing bulk actions: jobs go back to the state before, as far as nothing has happened to them since.
+//! Undoing bulk operations: jobs go back to the state before, as far as nothing has happened to them since.
 
 use super::restore::{EndedIds, restore_to_queue};
 use crate::error::Result;
