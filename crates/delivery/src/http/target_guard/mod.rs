@@ -53,7 +53,7 @@ impl TargetGuard {
     /// Judges all that can be judged without resolving a name: scheme, userinfo, a literal address.
     ///
     /// # Errors
-    /// [`Refused`].
+    /// `Refused`.
     pub fn judge_url(&self, url: &Url) -> Result<Transport, Refused> {
         let transport = match url.scheme() {
             "https" => Transport::Tls,
@@ -76,7 +76,7 @@ impl TargetGuard {
     /// Judges what a name resolved to, or a literal address: one forbidden address refuses all.
     ///
     /// # Errors
-    /// [`Refused`].
+    /// `Refused`.
     pub fn judge_addresses(&self, addresses: &[IpAddr], transport: Transport) -> Result<(), Refused> {
         let holds = addresses.iter().all(|ip| {
             let is_named = ranges::is_allowed(&self.allowed, *ip);
@@ -89,7 +89,7 @@ impl TargetGuard {
     /// allowed ones are kept; for every other name one forbidden address refuses all.
     ///
     /// # Errors
-    /// [`Refused`].
+    /// `Refused`.
     pub fn admit(
         &self,
         name: &str,
@@ -109,7 +109,7 @@ impl TargetGuard {
     /// allowed target.
     ///
     /// # Errors
-    /// [`Refused`].
+    /// `Refused`.
     pub async fn judge_endpoint(&self, text: &str) -> Result<(), Refused> {
         let url = parse(text)?;
         let transport = self.judge_url(&url)?;
@@ -141,7 +141,7 @@ fn is_localhost(name: &str) -> bool {
 /// Parses a URL; all parts of this crate use this function.
 ///
 /// # Errors
-/// [`Refused`] for anything else.
+/// `Refused` for anything else.
 pub(crate) fn parse(text: &str) -> Result<Url, Refused> {
     if text.chars().any(char::is_control) {
         return Err(Refused);
