@@ -1,6 +1,6 @@
 //! Static checks.
 
-use crate::{css, dependencies, process, progress, workspace};
+use crate::{css, dependencies, front, process, progress};
 use anyhow::Result;
 
 /// `make check`: the fast checks that an editor does not make.
@@ -31,13 +31,7 @@ pub(crate) fn clippy() -> Result<()> {
 
 /// The browser half of the console, separately because the features `ssr` and `hydrate` exclude each other.
 pub(crate) fn clippy_wasm() -> Result<()> {
-    process::run(
-        process::cargo()
-            .args(["clippy", "--locked", "-p", "app", "--lib", "--target", "wasm32-unknown-unknown"])
-            .args(["--no-default-features", "--features", "hydrate", "--profile", "wasm-dev", "--target-dir"])
-            .arg(workspace::front_target_dir())
-            .args(["--", "-D", "warnings"]),
-    )
+    process::run(front::cargo("clippy", front::Mode::Dev).args(["--", "-D", "warnings"]))
 }
 
 pub(crate) fn docs() -> Result<()> {

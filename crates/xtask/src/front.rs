@@ -85,12 +85,8 @@ pub(crate) fn build_during(mode: Mode, work: impl FnOnce() -> Result<()>) -> Res
 
 /// The command that compiles the console for browsers.
 fn compiler(mode: Mode) -> Command {
-    let mut command = process::cargo();
-    command
-        .args(["rustc", "--locked", "-p", "app", "--lib", "--target", "wasm32-unknown-unknown"])
-        .args(["--no-default-features", "--features", "hydrate", "--profile", mode.profile()])
-        .args(["--crate-type", "cdylib", "--target-dir"])
-        .arg(workspace::front_target_dir());
+    let mut command = cargo("rustc", mode);
+    command.args(["--crate-type", "cdylib"]);
     if mode == Mode::Watch {
         command.arg("--quiet");
     }
@@ -99,7 +95,17 @@ fn compiler(mode: Mode) -> Command {
     command
 }
 
-/// What it leaves.
+/// A command of cargo about the console's browser half.
+pub(crate) fn cargo(subcommand: &str, mode: Mode) -> Command {
+    let mut command = process::cargo();
+    command
+        .args([subcommand, "--locked", "-p", "app", "--lib", "--target", "wasm32-unknown-unknown"])
+        .args(["--no-default-features", "--features", "hydrate", "--profile", mode.profile(), "--target-dir"])
+        .arg(workspace::front_target_dir());
+    command
+}
+
+/// What `compiler` leaves.
 fn compiled(mode: Mode) -> PathBuf {
     workspace::front_target_dir().join("wasm32-unknown-unknown").join(mode.profile()).join("app.wasm")
 }

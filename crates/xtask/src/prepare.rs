@@ -100,7 +100,7 @@ fn psql_binary() -> PathBuf {
 }
 
 /// Cargo would consider the members fresh and expand nothing. A compiler wrapper with a name of its own makes cargo build
-/// them again while all other crates are shared with clippy and doc; these builds are deleted afterwards.
+/// them again while all other crates are shared with `make check` and the docs; these builds are deleted afterwards.
 fn expand_all_macros(services: &Services, scratch: &Path, out: &Path) -> Result<()> {
     let wrapper = scratch.join("rustc-wrapper");
     std::os::unix::fs::symlink(process::find("env").context("no program `env`")?, &wrapper)?;
