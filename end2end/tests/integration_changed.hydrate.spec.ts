@@ -20,3 +20,24 @@ test("new settings are shown, and typed input is kept", async ({ console: page, 
   await form.getByRole("button", { name: "Save limits" }).click();
   await expect.poll(() => api.integration(integration.id)).toMatchObject({ max_attempts: 9, max_concurrency: 8 });
 });
+
+test("a form that is under way while new settings are shown gets its answer", async ({ console: page, api, app, receiver }) => {
+  const integration = await inSync(api, app, receiver, []);
+  await open(page, `/integrations/${integration.id}`);
+  let send = () => {};
+  const released = new Promise<void>((resolve) => (send = resolve));
+  await page.route("**/console/edit-limits", async (route) => {
+    await released;
+    await route.continue();
+  });
+  const form = card(page, "Edit limits");
+  await form.getByLabel("Concurrency").fill("9");
+  const asked = page.waitForRequest("**/console/edit-limits");
+  await form.getByRole("button", { name: "Save limits" }).click();
+  await asked;
+  await api.call("PATCH", `/integrations/${integration.id}`, { name: "Depot", max_concurrency: 7 });
+  await expect(page.getByRole("heading", { level: 1 })).toContainText("Depot", { timeout: 20_000 });
+  send();
+  await expect(page.getByRole("alert")).toContainText("Somebody else changed it meanwhile");
+  await expect(form.getByLabel("Concurrency")).toHaveValue("9");
+});

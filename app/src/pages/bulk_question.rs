@@ -4,6 +4,7 @@ use crate::calls::bulk::{Bulk, preview};
 use crate::calls::error::CallError;
 use crate::components::{BulkQuestion, Failure};
 use crate::state::page_url::PageUrl;
+use crate::ui::FormAction;
 use leptos::prelude::*;
 use model::operation::{BulkAction, BulkSubject};
 use model::views::bulk::BulkPreview;
@@ -24,7 +25,7 @@ pub fn Question(
     /// The page with its filters or selected rows.
     url: PageUrl,
     /// The action, which a list can share.
-    bulk: ServerAction<Bulk>,
+    bulk: FormAction<Bulk>,
 ) -> impl IntoView {
     let (action, answer) = asked;
     let (query, close) = (url.query(), origin(&url).to_string());

@@ -8,12 +8,39 @@ use leptos::server_fn::{
 use leptos::{ev::SubmitEvent, form::FromFormData, html, prelude::*, wasm_bindgen::JsCast, web_sys};
 use serde::de::DeserializeOwned;
 
+/// The call of a form's server function.
+pub type FormAction<S> = Action<S, Result<<S as ServerFn>::Output, FormRefused>>;
+
+/// Calls the server function of a form, goes to the page that shows a refusal, and makes the page load its data again.
+///
+/// Also when the form is gone before the answer is there, for example because the page loaded new data meanwhile.
+pub fn form_action<S>() -> FormAction<S>
+where
+    S: ServerFn<Error = FormRefused> + Clone + Send + Sync + 'static,
+    S::Output: Send + Sync + 'static,
+{
+    let revision = revision::current();
+    Action::new(move |input: &S| {
+        let call = input.clone().run_on_client();
+        async move {
+            let answer = call.await;
+            if let Err(FormRefused { page, .. }) = &answer
+                && !page.is_empty()
+            {
+                call_redirect_hook(page);
+            }
+            revision.next();
+            answer
+        }
+    })
+}
+
 /// A form that calls a server function: by a plain POST that ends in a redirect, or by a request of the script once hydrated.
 ///
 /// Unlike Leptos' `ActionForm` it knows the mount prefix, and ignores buttons with a method of their own.
 #[component]
 pub fn PostForm<S, O>(
-    action: ServerAction<S>,
+    action: FormAction<S>,
     #[prop(optional)] class: &'static str,
     /// For buttons and checkboxes outside of it.
     #[prop(optional)]
@@ -34,7 +61,6 @@ where
     S::Output: Send + Sync + 'static,
     S::Client: Client<FormRefused>,
 {
-    follow(action);
     let on_submit = move |event: SubmitEvent| {
         if event.default_prevented() || asks_for_get(&event) {
             return;
@@ -74,25 +100,6 @@ where
         </form>
     }
     .into_any()
-}
-
-/// After each answer: goes to the page that shows a refusal, and makes the page load its data again.
-pub fn follow<S>(action: ServerAction<S>)
-where
-    S: ServerFn<Error = FormRefused> + Clone + Send + Sync + 'static,
-    S::Output: Send + Sync + 'static,
-{
-    let (version, revision) = (action.version(), revision::current());
-    Effect::new(move |_| {
-        if version.get() == 0 {
-            return;
-        }
-        action.value().with_untracked(|answer| match answer {
-            Some(Err(FormRefused { page, .. })) if !page.is_empty() => call_redirect_hook(page),
-            _ => {}
-        });
-        revision.next();
-    });
 }
 
 /// Whether the pressed button has `formmethod="get"`.

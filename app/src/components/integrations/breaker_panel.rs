@@ -5,7 +5,9 @@ use crate::components::{BreakerBadge, BreakerStyle};
 use crate::format;
 use crate::state::form_draft::Draft;
 use crate::state::{clock, page_url};
-use crate::ui::{Ago, Button, Card, Fact, Facts, Glyph, HiddenFields, Instant, PostForm, TextField};
+use crate::ui::{
+    Ago, Button, Card, Fact, Facts, Glyph, HiddenFields, Instant, PostForm, TextField, form_action,
+};
 use chrono::{DateTime, TimeDelta, Utc};
 use leptos::prelude::*;
 use model::breaker::{Breaker, BreakerFlip, BreakerState};
@@ -68,7 +70,7 @@ fn Steering(
     back: String,
     as_of: DateTime<Utc>,
 ) -> impl IntoView {
-    let steer = ServerAction::<SteerBreaker>::new();
+    let steer = form_action::<SteerBreaker>();
     let state = Memo::new(move |_| breaker.with(|breaker| breaker.state));
     let hidden = HiddenFields::default().with("id", id.to_string()).with("back", back);
     let asking = move |action: &'static str| hidden.clone().with("action", action);

@@ -1,7 +1,7 @@
 //! The question before something that cannot be undone. It names the count, and is asked again when the count changed.
 
 use crate::calls::error::FormRefused;
-use crate::ui::{Button, ButtonKind, Dialog, HiddenFields, LinkButton, PostForm};
+use crate::ui::{Button, ButtonKind, Dialog, FormAction, HiddenFields, LinkButton, PostForm};
 use leptos::{
     prelude::*,
     server_fn::{Http, ServerFn, client::Client, codec::PostUrl, request::ClientReq},
@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 /// A dialog with two answers: the destructive one, and back.
 #[component]
 pub fn Confirm<S, O>(
-    action: ServerAction<S>,
+    action: FormAction<S>,
     hidden: HiddenFields,
     /// The question, with the count.
     #[prop(into)]

@@ -3,13 +3,13 @@
 use crate::calls::theme::SetTheme;
 use crate::state::page_url;
 use crate::state::theme::{self, Theme};
-use crate::ui::{Glyph, HiddenFields, Icon, PostForm};
+use crate::ui::{Glyph, HiddenFields, Icon, PostForm, form_action};
 use leptos::prelude::*;
 
 /// Without a script it is a POST and a redirect back.
 #[component]
 pub fn ThemeSwitch() -> impl IntoView {
-    let set = ServerAction::<SetTheme>::new();
+    let set = form_action::<SetTheme>();
     let chosen = theme::current();
     let url = page_url::current();
     // The page changes at once; the cookie follows.

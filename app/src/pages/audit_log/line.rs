@@ -3,7 +3,7 @@
 use crate::calls::audit::{RepeatAuditEntry, UndoAuditEntry};
 use crate::components::{AuditWords, DeltaDiff};
 use crate::state::page_url::PageUrl;
-use crate::ui::{Ago, Button, Fact, Facts, Glyph, HiddenFields, Link, PostForm};
+use crate::ui::{Ago, Button, Fact, Facts, Glyph, HiddenFields, Link, PostForm, form_action};
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use model::{audit::AuditEntry, views::audit::AuditLine};
@@ -24,8 +24,8 @@ pub fn Line(
     back: String,
 ) -> impl IntoView {
     let AuditLine { entry, may_undo, may_repeat } = line;
-    let undo = ServerAction::<UndoAuditEntry>::new();
-    let repeat = ServerAction::<RepeatAuditEntry>::new();
+    let undo = form_action::<UndoAuditEntry>();
+    let repeat = form_action::<RepeatAuditEntry>();
     let hidden = HiddenFields::default().with("id", entry.id.to_string()).with("back", back);
     let (hidden_copy, words) = (hidden.clone(), sentence(&entry));
     let filtered = |name: &str, value: &str| {

@@ -7,7 +7,7 @@ use crate::{
     state::{clock, page_url::PageUrl},
     ui::{
         Ago, Button, EmptyState, Glyph, HiddenFields, Link, LinkButton, ListCard, PageLinks, PostForm,
-        Remount, Table, data_label,
+        Remount, Table, data_label, form_action,
     },
 };
 use chrono::{DateTime, Utc};
@@ -82,7 +82,7 @@ fn Row(
     may_steer: bool,
     back: String,
 ) -> impl IntoView {
-    let restore = ServerAction::<RestoreDeadLetter>::new();
+    let restore = form_action::<RestoreDeadLetter>();
     let BinnedLetter { letter, binned_at, deleted_at, operation_id } = binned;
     let about = letter.about();
     let error = format::error_line(&letter.error_message).to_owned();

@@ -2,7 +2,7 @@
 
 use crate::calls::failures::PublishFailureNote;
 use crate::format;
-use crate::ui::{Button, HiddenFields, PostForm, TextField};
+use crate::ui::{Button, HiddenFields, PostForm, TextField, form_action};
 use leptos::prelude::*;
 
 #[component]
@@ -14,8 +14,8 @@ pub fn NoteForm(
     /// The published note, if all have the same.
     note: Option<String>,
 ) -> impl IntoView {
-    let publish = ServerAction::<PublishFailureNote>::new();
-    let withdraw = ServerAction::<PublishFailureNote>::new();
+    let publish = form_action::<PublishFailureNote>();
+    let withdraw = form_action::<PublishFailureNote>();
     let who = format::counted(integrations, "integration", "integrations");
     let hint =
         format!("Shown with the sync status of {who} until this is over or fixed. Do not name other apps.");

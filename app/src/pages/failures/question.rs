@@ -5,7 +5,7 @@ use crate::calls::error::CallError;
 use crate::components::{Confirm, Failure};
 use crate::format;
 use crate::state::page_url::PageUrl;
-use crate::ui::HiddenFields;
+use crate::ui::{HiddenFields, form_action};
 use leptos::prelude::*;
 use model::{failure::CauseId, views::bulk::BulkPreview};
 
@@ -24,7 +24,7 @@ pub fn retried(url: &PageUrl) -> Option<String> {
 /// With its count at this moment.
 #[component]
 pub fn Question(answer: Result<BulkPreview, CallError>, url: PageUrl) -> impl IntoView {
-    let bulk = ServerAction::<Bulk>::new();
+    let bulk = form_action::<Bulk>();
     let run = match answer {
         Ok(preview) => preview.run,
         Err(error) => return view! { <Failure error=error /> }.into_any(),

@@ -6,7 +6,7 @@ use crate::{
     format,
     pages::bulk_question::origin,
     state::{base_path, page_url::PageUrl},
-    ui::{Button, ButtonKind, Dialog, Glyph, HiddenFields, LinkButton, PostForm, TextField},
+    ui::{Button, ButtonKind, Dialog, Glyph, HiddenFields, LinkButton, PostForm, TextField, form_action},
 };
 use leptos::prelude::*;
 use model::{integration_bulk::IntegrationBulkAction, views::integration_list::BulkQuestion};
@@ -46,7 +46,7 @@ pub fn Question(
     /// The page with the question in its address.
     url: PageUrl,
 ) -> impl IntoView {
-    let run = ServerAction::<BulkIntegrations>::new();
+    let run = form_action::<BulkIntegrations>();
     let BulkQuestion { matched, names } = match answer {
         Ok(question) => question,
         Err(error) => return view! { <Failure error=error /> }.into_any(),

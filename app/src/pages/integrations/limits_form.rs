@@ -3,7 +3,7 @@
 use crate::calls::integrations::EditLimits;
 use crate::state::limits_draft::{self, LimitField, LimitsDraft, MAX_LIMITS};
 use crate::state::page_url;
-use crate::ui::{Button, ButtonKind, HiddenFields, PostForm, TextField};
+use crate::ui::{Button, ButtonKind, HiddenFields, PostForm, TextField, form_action};
 use leptos::{prelude::*, wasm_bindgen::JsCast, web_sys::HtmlElement};
 use model::{etag::Revised as _, integration::Integration, text::ordinal};
 
@@ -29,7 +29,7 @@ pub fn LimitsForm(
             let _ = input.unchecked_into::<HtmlElement>().focus();
         }
     });
-    let edit = ServerAction::<EditLimits>::new();
+    let edit = form_action::<EditLimits>();
     let limits = integration.rate_limit.as_ref().map_or(0, |limits| limits.to_vec().len());
     let rows = draft.with_untracked(|d| d.as_ref().map_or(0, LimitsDraft::rows)).max(limits);
     // An empty row to add a limit.

@@ -4,7 +4,9 @@ use crate::calls::integrations::StartResync;
 use crate::components::{ResyncBadge, ResyncProgress};
 use crate::state::form_draft::Draft;
 use crate::state::page_url;
-use crate::ui::{Button, Card, Glyph, HiddenFields, Instant, PostForm, SelectField, SelectOption, TextField};
+use crate::ui::{
+    Button, Card, Glyph, HiddenFields, Instant, PostForm, SelectField, SelectOption, TextField, form_action,
+};
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use model::id::IntegrationId;
@@ -24,7 +26,7 @@ pub fn Resyncs(
 ) -> impl IntoView {
     let draft = page_url::current().with_untracked(Draft::of);
     let (mode, record_type) = (draft.value("mode"), draft.value("record_type").unwrap_or_default());
-    let start = ServerAction::<StartResync>::new();
+    let start = form_action::<StartResync>();
     let hidden = HiddenFields::default().with("id", id.to_string()).with("back", back);
     view! {
         <Card title="Re-syncs" sub="sends the catalog again" more=(format!("/resyncs?integration_id={id}"), "All re-syncs".to_owned())>

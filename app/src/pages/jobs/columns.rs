@@ -3,7 +3,7 @@
 use crate::calls::jobs::ChooseColumns as Choose;
 use crate::state::job_columns::heading;
 use crate::state::page_url::PageUrl;
-use crate::ui::{Button, ButtonKind, HiddenFields, PostForm};
+use crate::ui::{Button, ButtonKind, HiddenFields, PostForm, form_action};
 use leptos::prelude::*;
 use model::job_columns::{JobColumn, JobColumns};
 
@@ -13,7 +13,7 @@ pub fn ChooseColumns(
     /// The list, without a question in its address.
     here: PageUrl,
 ) -> impl IntoView {
-    let choose = ServerAction::<Choose>::new();
+    let choose = form_action::<Choose>();
     let back = HiddenFields::default().with("back", here.to_string());
     let first = JobColumns::default();
     let is_first = columns == first;

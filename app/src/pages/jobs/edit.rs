@@ -2,7 +2,7 @@
 
 use crate::calls::jobs::EditJob;
 use crate::state::payload_draft;
-use crate::ui::{Button, ButtonKind, Card, Glyph, HiddenFields, Link, LinkButton, PostForm};
+use crate::ui::{Button, ButtonKind, Card, Glyph, HiddenFields, Link, LinkButton, PostForm, form_action};
 use leptos::prelude::*;
 use model::{id::JobId, text::shown};
 use serde_json::Value;
@@ -56,7 +56,7 @@ pub fn EditAndRetry(
 
 #[component]
 fn Form(id: JobId, text: String, close: String) -> impl IntoView {
-    let edit = ServerAction::<EditJob>::new();
+    let edit = form_action::<EditJob>();
     let fault = RwSignal::new(payload_draft::parse(&text).err());
     // The button is only disabled after typing: without a script nothing would enable it again.
     let is_typed = RwSignal::new(false);

@@ -2,7 +2,7 @@
 
 use crate::calls::jobs::RevealJob;
 use crate::format;
-use crate::ui::{Button, Glyph, HiddenFields, Icon, Link, PostForm};
+use crate::ui::{Button, Glyph, HiddenFields, Icon, Link, PostForm, form_action};
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use model::id::JobId;
@@ -20,7 +20,7 @@ pub fn MaskedNote(
     /// Whether the reader may reveal them.
     may_reveal: bool,
 ) -> impl IntoView {
-    let reveal = ServerAction::<RevealJob>::new();
+    let reveal = form_action::<RevealJob>();
     let page = format!("/jobs/{id}");
     if let Some(until) = revealed_until {
         return view! {

@@ -4,7 +4,7 @@ use crate::{
     calls::bulk::Bulk,
     format,
     state::{base_path, page_url::PageUrl, selection::Selection},
-    ui::{Button, ButtonKind, Glyph, HiddenFields, Link, LinkButton, PostForm},
+    ui::{Button, ButtonKind, FormAction, Glyph, HiddenFields, Link, LinkButton, PostForm},
 };
 use leptos::{ev::MouseEvent, prelude::*};
 use model::matched::Matched;
@@ -41,7 +41,7 @@ pub fn SelectionBar(
     matched: Option<Matched>,
     /// Whether the list is filtered: all rows of an unfiltered one cannot be selected.
     has_filter: bool,
-    bulk: ServerAction<Bulk>,
+    bulk: FormAction<Bulk>,
 ) -> impl IntoView {
     let selected = Selected::of(&here);
     let rows = here.without("ticked");

@@ -3,7 +3,7 @@
 use crate::{
     calls::saved_views::{ChangeView, DeleteView, PinView, SaveView as Save},
     state::{drawn, form_draft::Draft, page_url::PageUrl},
-    ui::{Button, ButtonKind, CheckField, HiddenFields, PostForm, TextField},
+    ui::{Button, ButtonKind, CheckField, HiddenFields, PostForm, TextField, form_action},
 };
 use leptos::prelude::*;
 use model::{etag::Revised as _, saved_view::SavedView};
@@ -17,7 +17,7 @@ pub fn SaveView(
     draft: Draft,
     back: PageUrl,
 ) -> impl IntoView {
-    let save = ServerAction::<Save>::new();
+    let save = form_action::<Save>();
     let is_draft = draft.is_some();
     let hidden = HiddenFields::default().with("query", query).with("back", back.to_string());
     view! {
@@ -40,7 +40,7 @@ pub fn EditView(
     draft: Draft,
     back: PageUrl,
 ) -> impl IntoView {
-    let (change, delete) = (ServerAction::<ChangeView>::new(), ServerAction::<DeleteView>::new());
+    let (change, delete) = (form_action::<ChangeView>(), form_action::<DeleteView>());
     let hidden = HiddenFields::default().with("id", view.id.to_string()).with("back", back.to_string());
     let is_draft = draft.is_some();
     let change_fields = hidden.clone().with("etag", view.etag()).with("drawn", drawn_with(&view));
@@ -71,7 +71,7 @@ pub fn EditView(
 /// The form for readers who may not change the view.
 #[component]
 pub fn PinOnly(view: SavedView, back: PageUrl) -> impl IntoView {
-    let pin = ServerAction::<PinView>::new();
+    let pin = form_action::<PinView>();
     let hidden = HiddenFields::default()
         .with("id", view.id.to_string())
         .with("is_pinned", (!view.is_pinned).to_string())

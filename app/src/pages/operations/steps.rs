@@ -1,7 +1,7 @@
 //! What can be done about an operation, as buttons that work without a script.
 
 use crate::calls::operations::SteerOperation;
-use crate::ui::{Button, ButtonKind, Glyph, HiddenFields, PostForm};
+use crate::ui::{Button, ButtonKind, Glyph, HiddenFields, PostForm, form_action};
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use model::id::OperationId;
@@ -34,7 +34,7 @@ pub fn Steps(
 
 #[component]
 fn Step(id: OperationId, step: OperationStep, back: String) -> impl IntoView {
-    let steer = ServerAction::<SteerOperation>::new();
+    let steer = form_action::<SteerOperation>();
     let (word, glyph, kind) = match step {
         OperationStep::Pause => ("Pause", Glyph::Pause, ButtonKind::Plain),
         OperationStep::Resume => ("Resume", Glyph::Play, ButtonKind::Plain),

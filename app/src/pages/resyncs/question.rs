@@ -1,12 +1,17 @@
 //! The question before a re-sync is cancelled.
 
-use crate::{calls::resyncs::SteerResync, components::Confirm, format, ui::HiddenFields};
+use crate::{
+    calls::resyncs::SteerResync,
+    components::Confirm,
+    format,
+    ui::{HiddenFields, form_action},
+};
 use leptos::prelude::*;
 use model::resync::{Resync, ResyncStep};
 
 #[component]
 pub fn CancelQuestion(resync: Resync, back: String) -> impl IntoView {
-    let steer = ServerAction::<SteerResync>::new();
+    let steer = form_action::<SteerResync>();
     let waiting = (resync.total - resync.done - resync.failed).max(0);
     let jobs = format::counted(waiting, "waiting job", "waiting jobs");
     let hidden = HiddenFields::default()

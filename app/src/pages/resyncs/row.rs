@@ -3,7 +3,7 @@
 use crate::calls::resyncs::SteerResync;
 use crate::components::{IntegrationLink, ResyncBadge, ResyncProgress};
 use crate::state::page_url::PageUrl;
-use crate::ui::{Ago, Button, ButtonKind, HiddenFields, LinkButton, PostForm};
+use crate::ui::{Ago, Button, ButtonKind, HiddenFields, LinkButton, PostForm, form_action};
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use model::resync::{Resync, ResyncMode, ResyncState, ResyncStep};
@@ -18,7 +18,7 @@ pub fn Row(
     back: String,
 ) -> impl IntoView {
     let first = row.get_untracked();
-    let steer = ServerAction::<SteerResync>::new();
+    let steer = form_action::<SteerResync>();
     let state = Memo::new(move |_| row.with(|r| r.state));
     let what = match (first.mode, &first.record_type) {
         (ResyncMode::Full, None) => "everything".to_owned(),

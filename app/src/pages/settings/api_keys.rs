@@ -8,7 +8,7 @@ use crate::state::clock;
 use crate::state::page_url::PageUrl;
 use crate::ui::{
     Ago, ButtonKind, Card, CopyButton, EmptyState, Glyph, HiddenFields, LastTime, LinkButton, ListCard,
-    PageLinks, Pill, Table, Tone,
+    PageLinks, Pill, Table, Tone, form_action,
 };
 use chrono::{DateTime, Utc};
 use leptos::{prelude::*, task::spawn_local};
@@ -179,7 +179,7 @@ fn Row(
 
 #[component]
 fn RevokeQuestion(key: ApiKey, back: String) -> impl IntoView {
-    let revoke = ServerAction::<RevokeApiKey>::new();
+    let revoke = form_action::<RevokeApiKey>();
     let hidden = HiddenFields::default().with("id", key.id.to_string()).with("back", back.clone());
     view! {
         <Confirm

@@ -5,6 +5,7 @@ use crate::state::form_draft::Draft;
 use crate::state::page_url::PageUrl;
 use crate::ui::{
     Button, ButtonKind, Dialog, HiddenFields, LinkButton, PostForm, SelectField, SelectOption, TextField,
+    form_action,
 };
 use leptos::prelude::*;
 use model::{actor::Role, id::AppId};
@@ -19,7 +20,7 @@ pub fn NewKeyForm(
     /// There are more apps than these.
     has_more_apps: bool,
 ) -> impl IntoView {
-    let create = ServerAction::<CreateApiKey>::new();
+    let create = form_action::<CreateApiKey>();
     let draft = Draft::of(&url);
     let role = draft.value("role").unwrap_or_else(|| Role::Producer.as_str().to_owned());
     let roles = Role::ALL.iter().map(|&role| SelectOption::new(role.as_str(), says(role))).collect();

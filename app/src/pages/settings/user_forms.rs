@@ -5,7 +5,7 @@ use crate::{
     state::{drawn, form_draft::Draft, page_url::PageUrl},
     ui::{
         Button, ButtonKind, CheckField, Dialog, HiddenFields, LinkButton, PostForm, SelectField,
-        SelectOption, TextField,
+        SelectOption, TextField, form_action,
     },
 };
 use leptos::prelude::*;
@@ -24,7 +24,7 @@ const PASSWORD_HINT: &str = "8 to 128 characters. Do not send it to the user by 
 
 #[component]
 pub fn NewUserForm(url: PageUrl, back: String) -> impl IntoView {
-    let create = ServerAction::<CreateUser>::new();
+    let create = form_action::<CreateUser>();
     let draft = Draft::of(&url);
     let value = |name: &str| draft.value(name).unwrap_or_default();
     let [email_fault, name_fault, password_fault] =
@@ -75,8 +75,8 @@ pub fn NewUserForm(url: PageUrl, back: String) -> impl IntoView {
 /// Name and role, another password, and a link to the question before a deletion.
 #[component]
 pub fn EditUser(user: User, url: PageUrl, back: String, here: PageUrl) -> impl IntoView {
-    let update = ServerAction::<UpdateUser>::new();
-    let set_password = ServerAction::<SetPassword>::new();
+    let update = form_action::<UpdateUser>();
+    let set_password = form_action::<SetPassword>();
     let draft = Draft::of(&url);
     let hidden = HiddenFields::default()
         .with("id", user.id.to_string())

@@ -7,7 +7,10 @@ use crate::{
     components::Confirm,
     format,
     state::{clock, page_url::PageUrl},
-    ui::{ButtonKind, Glyph, HiddenFields, LastTime, LinkButton, ListCard, PageLinks, Pill, Table, Tone},
+    ui::{
+        ButtonKind, Glyph, HiddenFields, LastTime, LinkButton, ListCard, PageLinks, Pill, Table, Tone,
+        form_action,
+    },
 };
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
@@ -115,7 +118,7 @@ fn Row(
 
 #[component]
 fn DeleteQuestion(user: User, back: String) -> impl IntoView {
-    let delete = ServerAction::<DeleteUser>::new();
+    let delete = form_action::<DeleteUser>();
     let hidden = HiddenFields::default().with("id", user.id.to_string()).with("back", back.clone());
     view! {
         <Confirm

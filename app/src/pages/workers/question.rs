@@ -1,13 +1,18 @@
 //! The question before a process is drained.
 
 use super::verdict;
-use crate::{calls::workers::DrainWorker, components::Confirm, format, ui::HiddenFields};
+use crate::{
+    calls::workers::DrainWorker,
+    components::Confirm,
+    format,
+    ui::{HiddenFields, form_action},
+};
 use leptos::prelude::*;
 use model::worker::Worker;
 
 #[component]
 pub fn Question(worker: Worker) -> impl IntoView {
-    let drain = ServerAction::<DrainWorker>::new();
+    let drain = form_action::<DrainWorker>();
     let hidden = HiddenFields::default().with("id", worker.id.to_string()).with("back", "/workers");
     let busy = match worker.busy {
         0 => "It has no job now.".to_owned(),

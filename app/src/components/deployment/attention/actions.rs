@@ -2,7 +2,7 @@
 
 use crate::calls::integrations::{PauseIntegration, ResumeIntegration, SteerBreaker};
 use crate::components::Judged;
-use crate::ui::{Button, ButtonKind, HiddenFields, LinkButton, PostForm};
+use crate::ui::{Button, ButtonKind, HiddenFields, LinkButton, PostForm, form_action};
 use leptos::prelude::*;
 use model::{breaker::BreakerState, integration::IntegrationState, rules::health::HealthKind};
 
@@ -27,9 +27,9 @@ const fn remedy(kind: HealthKind) -> Remedy {
 #[component]
 pub fn Actions(row: Memo<Judged>, may_configure: bool, says: String) -> impl IntoView {
     let id = row.with_untracked(|(_, g)| g.integration_id);
-    let pause = ServerAction::<PauseIntegration>::new();
-    let resume = ServerAction::<ResumeIntegration>::new();
-    let steer = ServerAction::<SteerBreaker>::new();
+    let pause = form_action::<PauseIntegration>();
+    let resume = form_action::<ResumeIntegration>();
+    let steer = form_action::<SteerBreaker>();
     let remedy = Memo::new(move |_| row.with(|(text, _)| remedy(text.health.kind)));
     let is_active = Memo::new(move |_| row.with(|(_, g)| g.state == IntegrationState::Active));
     let has_failures = Memo::new(move |_| row.with(|(_, g)| g.dead_letters > 0));

@@ -5,7 +5,7 @@ mod details;
 use self::details::Details;
 use super::operation_words::{things, verb};
 use crate::calls::bulk::Bulk;
-use crate::ui::{Button, ButtonKind, Dialog, HiddenFields, LinkButton, PostForm, TextField};
+use crate::ui::{Button, ButtonKind, Dialog, FormAction, HiddenFields, LinkButton, PostForm, TextField};
 use leptos::prelude::*;
 use model::operation::{AT_ONCE, BulkAction, BulkSubject};
 use model::views::bulk::BulkPreview;
@@ -18,7 +18,7 @@ pub fn BulkQuestion(
     action: BulkAction,
     /// What it would affect.
     preview: BulkPreview,
-    bulk: ServerAction<Bulk>,
+    bulk: FormAction<Bulk>,
     /// The query of the page that asks: its filters or selected rows.
     query: String,
     /// The page without the dialog.

@@ -7,7 +7,7 @@ use crate::calls::find::find;
 use crate::calls::integrations::{PauseIntegration, ResumeIntegration};
 use crate::calls::session::Session;
 use crate::state::{base_path, keys, page_url};
-use crate::ui::{Glyph, Icon, follow};
+use crate::ui::{Glyph, Icon, form_action};
 use leptos::{ev, html, prelude::*, task::spawn_local};
 use leptos_router::hooks::use_navigate;
 use model::views::find::SearchResults;
@@ -26,13 +26,11 @@ pub fn Palette(
     // While the dialog is closed its items are not in the page.
     let is_open = RwSignal::new(false);
     let found = RwSignal::new((String::new(), SearchResults::default()));
-    let pause = ServerAction::<PauseIntegration>::new();
-    let resume = ServerAction::<ResumeIntegration>::new();
+    let pause = form_action::<PauseIntegration>();
+    let resume = form_action::<ResumeIntegration>();
     let url = page_url::current();
     let base = StoredValue::new(base_path::current());
     let navigate = StoredValue::new(use_navigate());
-    follow(pause);
-    follow(resume);
 
     let items = Memo::new(move |_| {
         if !is_open.get() {

@@ -16,7 +16,7 @@ use crate::format;
 use crate::pages::bulk_question::{Asked, Question, ask};
 use crate::state::page_url::{self, PageUrl};
 use crate::state::{clock, grid_url, revision, url_filters};
-use crate::ui::{Glyph, ListCard, PageLinks, Remount, Table, Tone};
+use crate::ui::{Glyph, ListCard, PageLinks, Remount, Table, Tone, form_action};
 use leptos::prelude::*;
 use model::dead_letter_grid::DeadLetterGrid;
 use model::operation::BulkSubject;
@@ -51,7 +51,7 @@ pub fn DeadLettersPage() -> impl IntoView {
                         <Content list=*list url=here.clone() rights=rights />
                         {question
                             .map(|asked| {
-                                view! { <Question subject=BulkSubject::DeadLetters asked=asked url=here bulk=ServerAction::new() /> }
+                                view! { <Question subject=BulkSubject::DeadLetters asked=asked url=here bulk=form_action() /> }
                             })}
                     }
                         .into_any(),

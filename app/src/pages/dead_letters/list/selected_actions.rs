@@ -3,13 +3,13 @@
 use super::Rights;
 use crate::calls::bulk::Bulk;
 use crate::state::base_path;
-use crate::ui::{Button, ButtonKind, Glyph, HiddenFields, PostForm};
+use crate::ui::{Button, ButtonKind, Glyph, HiddenFields, PostForm, form_action};
 use leptos::prelude::*;
 
 /// Purging leads to its question with a GET, so that the question has an address and a count.
 #[component]
 pub fn SelectedActions(rights: Rights, back: String) -> impl IntoView {
-    let bulk = ServerAction::<Bulk>::new();
+    let bulk = form_action::<Bulk>();
     let hidden =
         HiddenFields::default().with("subject", "dead_letters").with("action", "requeue").with("back", back);
     rights.steer.then(|| {

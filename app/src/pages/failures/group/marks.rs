@@ -1,15 +1,15 @@
 //! What a reader says about a group: snoozed, fixed, or open again.
 
 use crate::calls::failures::MarkFailure;
-use crate::ui::{Button, Glyph, HiddenFields, PostForm, SelectField, SelectOption};
+use crate::ui::{Button, Glyph, HiddenFields, PostForm, SelectField, SelectOption, form_action};
 use leptos::prelude::*;
 use model::failure::FailureState;
 
 /// Snoozes it, marks it fixed, or reopens it.
 #[component]
 pub fn Marks(state: FailureState, hidden: HiddenFields) -> impl IntoView {
-    let mark = ServerAction::<MarkFailure>::new();
-    let snooze = ServerAction::<MarkFailure>::new();
+    let mark = form_action::<MarkFailure>();
+    let snooze = form_action::<MarkFailure>();
     let is_closed = matches!(state, FailureState::Snoozed | FailureState::Fixed);
     let hours = [("1", "1 hour"), ("4", "4 hours"), ("24", "1 day"), ("72", "3 days"), ("168", "7 days")];
     let options = hours.into_iter().map(|(value, label)| SelectOption::new(value, label)).collect();

@@ -2,7 +2,7 @@
 
 use super::Rights;
 use crate::calls::integrations::{PauseIntegration, ResumeIntegration, SteerBreaker};
-use crate::ui::{Button, ButtonKind, Glyph, HiddenFields, LinkButton, PostForm};
+use crate::ui::{Button, ButtonKind, Glyph, HiddenFields, LinkButton, PostForm, form_action};
 use leptos::prelude::*;
 use model::breaker::{Breaker, BreakerState};
 use model::integration::{Integration, IntegrationState};
@@ -17,12 +17,12 @@ pub fn Actions(
 ) -> impl IntoView {
     let id = integration.id;
     let may_configure = rights.configure;
-    let probe = ServerAction::<SteerBreaker>::new();
+    let probe = form_action::<SteerBreaker>();
     let is_open = Memo::new(move |_| breaker.with(|breaker| breaker.state == BreakerState::Open));
     let has_dead = Memo::new(move |_| dead.get() > 0);
     let back = format!("/integrations/{id}");
-    let pause = ServerAction::<PauseIntegration>::new();
-    let resume = ServerAction::<ResumeIntegration>::new();
+    let pause = form_action::<PauseIntegration>();
+    let resume = form_action::<ResumeIntegration>();
     let hidden = HiddenFields::default().with("id", id.to_string()).with("back", back.clone());
     let probed = hidden.clone().with("action", "probe");
     view! {

@@ -1,13 +1,18 @@
 //! The question before a job is cancelled.
 
-use crate::{calls::jobs::CancelJob, components::Confirm, state::page_url, ui::HiddenFields};
+use crate::{
+    calls::jobs::CancelJob,
+    components::Confirm,
+    state::page_url,
+    ui::{HiddenFields, form_action},
+};
 use leptos::prelude::*;
 use model::{id::JobId, job::JobStatus};
 
 /// Shown while the address asks for it and the job can be cancelled.
 #[component]
 pub fn CancelQuestion(id: JobId, status: Memo<JobStatus>, may_steer: bool) -> impl IntoView {
-    let cancel = ServerAction::<CancelJob>::new();
+    let cancel = form_action::<CancelJob>();
     let url = page_url::current();
     let is_asked = Memo::new(move |_| url.with(|url| url.get("confirm") == Some("cancel")));
     let close = format!("/jobs/{id}");

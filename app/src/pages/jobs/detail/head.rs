@@ -4,7 +4,7 @@ use super::{super::subject::subject, live::LiveJob};
 use crate::calls::jobs::RequeueJob;
 use crate::components::page_table::ConsolePage;
 use crate::components::{JobStateBadge, LiveBadge, PageHead};
-use crate::ui::{Button, ButtonKind, Glyph, HiddenFields, Link, LinkButton, PostForm};
+use crate::ui::{Button, ButtonKind, Glyph, HiddenFields, Link, LinkButton, PostForm, form_action};
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use model::job::JobStatus;
@@ -17,7 +17,7 @@ pub fn Head(live: LiveJob, integration_name: String, may_steer: bool, as_of: Dat
     let heading = format!("{} → {integration_name}", subject(&first));
     let crumbs = StoredValue::new((integration_name, first.job_type));
     let is_cancel_requested = Memo::new(move |_| job.with(|job| job.cancel_requested_at.is_some()));
-    let requeue = ServerAction::<RequeueJob>::new();
+    let requeue = form_action::<RequeueJob>();
     let requeue_fields =
         move || HiddenFields::default().with("id", id.to_string()).with("back", format!("/jobs/{id}"));
     view! {

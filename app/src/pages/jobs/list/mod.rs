@@ -25,7 +25,7 @@ use crate::pages::bulk_question::{Asked, Question, ask, origin};
 use crate::state::page_url::{self, PageUrl};
 use crate::state::selection::Selection;
 use crate::state::{clock, freeze, refresh, revision, url_filters};
-use crate::ui::{ListCard, PageLinks};
+use crate::ui::{ListCard, PageLinks, form_action};
 use leptos::prelude::*;
 use model::{
     operation::BulkSubject, rules::permission::Permission, saved_view::SavedView, views::job_list::JobList,
@@ -93,7 +93,7 @@ fn Content(
     let pages = PageLinks::by_cursor(&settled, page.next_cursor.as_deref(), shown);
     let pages = if is_reversed { pages.called("Oldest", "Newer") } else { pages };
     let (clear, asked_from) = (url_filters::cleared(&url).to_string(), url.clone());
-    let bulk = ServerAction::<Bulk>::new();
+    let bulk = form_action::<Bulk>();
     // The list behind a question is still the list on which its rows were selected.
     let here = origin(&url);
     let selected = Selected::of(&settled);
