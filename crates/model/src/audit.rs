@@ -30,7 +30,7 @@ pub struct AuditEntry {
     pub object_kind: String,
     /// Id of the object.
     pub object_id: Option<String>,
-    /// Old values of the changed fields, never secrets.
+    /// Old values of the changed fields, never secrets. Of a bulk action: the request.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
     pub before: Option<Value>,
     /// New values of the changed fields.

@@ -34,7 +34,7 @@ const FIELDS: [&str; 23] = [
 ];
 
 /// Prefix of the parameters that filter by a value of the payload at a path.
-const PAYLOAD: &str = "payload.";
+pub(crate) const PAYLOAD: &str = "payload.";
 
 /// Why a query string cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

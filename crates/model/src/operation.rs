@@ -380,7 +380,7 @@ pub struct Operation {
     pub subject: BulkSubject,
     /// What is done to each.
     pub action: BulkAction,
-    /// To all that match it.
+    /// To all that match it. Values in `payload` read `[masked]` for callers that see payloads masked.
     pub filter: JobFilter,
     /// Number of ids that were given instead of a filter.
     pub named: Option<i64>,

@@ -1,13 +1,14 @@
 //! What a saved view keeps of the query string of the list of jobs: filters, order, columns and page size, but not the page.
 
-use crate::filter::JobFilter;
+use crate::filter::{JobFilter, PayloadMatch};
 use crate::job_columns::JobColumns;
 use crate::limits;
-use crate::list_query::{self, BadQuery, get, pairs};
+use crate::list_query::{self, BadQuery, PAYLOAD, get, pairs};
 use crate::page::{Order, PageRequest};
 use crate::problem::Faults;
-use crate::rules::narrowing;
+use crate::rules::{masking::MASK, narrowing};
 use chrono::{DateTime, Utc};
+use serde_json::Value;
 
 const KEPT: [&str; 3] = ["sort", "columns", "limit"];
 
@@ -84,6 +85,14 @@ impl SavedQuery {
         list_query::filter(&pairs(text))
     }
 
+    /// A query string that was saved, with its payload values masked. Lists refuse the mask as a value and say why, so that the page of the view
+    /// explains itself; without its conditions it would show more than the view does.
+    #[must_use]
+    pub fn masked(text: &str) -> String {
+        let masked: Vec<(String, String)> = pairs(text).into_iter().flat_map(masked_parameter).collect();
+        serde_html_form::to_string(masked).unwrap_or_default()
+    }
+
     /// Whether two query strings are the same view, whatever the order of their parameters.
     #[must_use]
     pub fn is_same(a: &str, b: &str) -> bool {
@@ -95,6 +104,16 @@ impl SavedQuery {
         };
         sorted(a) == sorted(b)
     }
+}
+
+/// A parameter with its payload values masked, by path.
+fn masked_parameter((name, value): (String, String)) -> Vec<(String, String)> {
+    if name == "payload" {
+        let asked: PayloadMatch = serde_json::from_value(Value::String(value)).unwrap_or_default();
+        return asked.iter().map(|(path, _)| (format!("{PAYLOAD}{path}"), MASK.to_owned())).collect();
+    }
+    let value = if name.starts_with(PAYLOAD) { MASK.to_owned() } else { value };
+    vec![(name, value)]
 }
 
 fn list(pairs: &[(String, String)]) -> Result<(JobFilter, Order), BadQuery> {
@@ -116,6 +135,27 @@ mod tests {
         assert_eq!(query, "status=failed&payload.a=1&sort=oldest&columns=app&limit=20");
         assert!(SavedQuery::is_same(&query, "limit=20&columns=app&sort=oldest&payload.a=1&status=failed"));
         assert!(!SavedQuery::is_same(&query, "status=failed"));
+    }
+
+    #[test]
+    fn a_masked_query_keeps_its_paths_and_everything_else() {
+        for (query, shown) in [
+            (
+                "status=failed&payload.a=1&payload.b.c=x%26y&sort=oldest",
+                "status=failed&payload.a=%5Bmasked%5D&payload.b.c=%5Bmasked%5D&sort=oldest",
+            ),
+            ("payload=order.id%3D17&limit=20", "payload.order.id=%5Bmasked%5D&limit=20"),
+            (
+                "payload=%7B%22a%22%3A%221%22%2C%22b%22%3A%222%22%7D",
+                "payload.a=%5Bmasked%5D&payload.b=%5Bmasked%5D",
+            ),
+            ("status=failed&error=no+lamp", "status=failed&error=no+lamp"),
+            ("", ""),
+        ] {
+            let masked = SavedQuery::masked(query);
+            assert_eq!(masked, shown);
+            assert!(SavedQuery::filter_of(&masked).is_ok(), "{masked}");
+        }
     }
 
     #[test]

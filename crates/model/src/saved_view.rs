@@ -30,7 +30,8 @@ pub struct SavedView {
     pub id: SavedViewId,
     /// Unique among the views of its owner, case-insensitive.
     pub name: String,
-    /// The query string of `/jobs`: filters, `sort`, `columns`, `limit`.
+    /// The query string of `/jobs`: filters, `sort`, `columns`, `limit`. Its payload values read `[masked]` once one of them is masked for the
+    /// caller.
     pub query: String,
     /// Whether all users of the console see it; otherwise only its owner.
     pub is_shared: bool,
@@ -42,7 +43,7 @@ pub struct SavedView {
     pub is_pinned: bool,
     /// It alerts when at least so many jobs match; null: never.
     pub alert_at: Option<i32>,
-    /// The last count; null: not counted yet, neither pinned nor with a threshold, or counting takes too long.
+    /// The last count; null: not counted yet, neither pinned nor with a threshold, counting takes too long, or `query` is masked.
     pub count: Option<ViewCount>,
     /// The last count exceeded its time limit: the view needs another filter.
     pub is_too_wide: bool,
@@ -222,7 +223,13 @@ pub fn reason(count: AtLeast, alert_at: i32) -> String {
     } else {
         format!("{count} jobs match")
     };
-    format!("{jobs}, it alerts from {}", grouped(alert_at.into()))
+    format!("{jobs}, {}", reason_without_count(alert_at))
+}
+
+/// The same for readers who may not know the number: `it alerts from 100`.
+#[must_use]
+pub fn reason_without_count(alert_at: i32) -> String {
+    format!("it alerts from {}", grouped(alert_at.into()))
 }
 
 #[cfg(test)]

@@ -40,7 +40,7 @@ impl Headgate {
         self.shown(actor, job).await
     }
 
-    /// Moves it to the bin, where it is deleted after 24 hours.
+    /// Moves it to the bin, where it is deleted after 24 hours. The audit line has its error, with secrets masked.
     ///
     /// # Errors
     /// No such dead letter.
@@ -50,6 +50,7 @@ impl Headgate {
         id: DeadLetterId,
     ) -> Result<(), ServiceError> {
         let before = insight::store::dead_letters::get(self.pool(), actor.scope(), id).await?;
+        let before = self.masked(before).await?;
         let kept = json!({"job_id": before.job_id, "error_message": before.error_message});
         self.change(actor, async |mut tx| {
             dead_letters::purge(&mut tx, actor.scope(), id).await?;

@@ -25,9 +25,11 @@ impl Headgate {
         }
         let wanted = text.to_lowercase();
         let integrations = integrations_named(&*self.snapshot().await?, &wanted);
-        let views = saved_views::list(&self.lists, actor.user_id()).await?.into_iter();
-        let views = views.filter(|view| view.name.to_lowercase().contains(&wanted)).take(MAX_RESULTS);
-        let views = views.map(|view| (view.name, view.query)).collect();
+        let mut views = saved_views::list(&self.lists, actor.user_id()).await?;
+        views.retain(|view| view.name.to_lowercase().contains(&wanted));
+        views.truncate(MAX_RESULTS);
+        self.mask_views(actor, &mut views).await?;
+        let views = views.into_iter().map(|view| (view.name, view.query)).collect();
         Ok(SearchResults { things: Vec::new(), integrations, views })
     }
 }

@@ -21,14 +21,14 @@ impl Headgate {
         actor: &Allowed<permission::OpenConsole>,
     ) -> Result<Vec<SavedView>, ServiceError> {
         let mut views = saved_views::list(&self.lists, actor.user_id()).await?;
-        self.hide_counts(actor, &mut views).await?;
+        self.mask_views(actor, &mut views).await?;
         Ok(views)
     }
 
     /// Those of them that alert.
     pub(crate) async fn alerting_views(&self, actor: &Actor) -> Result<Vec<SavedView>, ServiceError> {
         let mut views = saved_views::alerting(&self.lists, actor.user_id()).await?;
-        self.hide_counts(actor, &mut views).await?;
+        self.mask_views(actor, &mut views).await?;
         views.retain(|view| view.alerting_since.is_some());
         Ok(views)
     }
@@ -43,7 +43,7 @@ impl Headgate {
         id: SavedViewId,
     ) -> Result<SavedView, ServiceError> {
         let view = self.find_view(actor, id).await?;
-        self.with_visible_count(actor, view).await
+        self.masked_view(actor, view).await
     }
 
     async fn find_view(&self, actor: &Actor, id: SavedViewId) -> Result<SavedView, ServiceError> {
@@ -98,11 +98,14 @@ impl Headgate {
             changes.if_match.check(view.updated_at).map_err(QueueError::from)?;
             self.pin_view(actor, id, changes.is_pinned).await?
         } else if view.may_be_changed_by(actor.role) {
+            if filter.is_none() {
+                self.check_threshold(actor, &view, &changes).await?;
+            }
             self.update_view(actor, id, &changes, filter.as_ref()).await?
         } else {
             return Err(ServiceError::beyond_role());
         };
-        self.with_visible_count(actor, view).await
+        self.masked_view(actor, view).await
     }
 
     async fn pin_view(
@@ -152,27 +155,54 @@ impl Headgate {
         Ok(filter)
     }
 
-    async fn with_visible_count(&self, actor: &Actor, view: SavedView) -> Result<SavedView, ServiceError> {
+    /// Refuses another threshold of a view that the actor sees masked, as its filter is refused: alerts from one threshold after another would
+    /// count its jobs.
+    async fn check_threshold(
+        &self,
+        actor: &Actor,
+        view: &SavedView,
+        changes: &SavedViewChanges,
+    ) -> Result<(), ServiceError> {
+        let is_another = changes.alert_at.set().is_some_and(|at| Some(*at) != view.alert_at);
+        if !is_another || is_allowed(actor.role, Permission::ReadUnmasked) {
+            return Ok(());
+        }
+        if let Ok(filter) = SavedQuery::filter_of(&view.query) {
+            self.checked(&filter).await?;
+        }
+        Ok(())
+    }
+
+    async fn masked_view(&self, actor: &Actor, view: SavedView) -> Result<SavedView, ServiceError> {
         let mut views = [view];
-        self.hide_counts(actor, &mut views).await?;
+        self.mask_views(actor, &mut views).await?;
         let [view] = views;
         Ok(view)
     }
 
-    /// Removes the counts of views whose filter asks for a payload value that was masked after the view was saved, for readers who see it
-    /// masked. When the masks cannot be read, nothing is shown.
-    async fn hide_counts(&self, actor: &Actor, views: &mut [SavedView]) -> Result<(), ServiceError> {
+    /// Masks the payload values of views that ask for one which was masked after the view was saved, and removes their counts, for readers who see
+    /// it masked. When the masks cannot be read, nothing is shown.
+    pub(crate) async fn mask_views(
+        &self,
+        actor: &Actor,
+        views: &mut [SavedView],
+    ) -> Result<(), ServiceError> {
         if is_allowed(actor.role, Permission::ReadUnmasked) {
             return Ok(());
         }
         for view in views {
-            let Ok(filter) = SavedQuery::filter_of(&view.query) else { continue };
-            if filter.payload.is_none() {
-                continue;
-            }
-            let (_, hidden) = self.delivery.restrict_to_visible(Scope::AllApps, &filter).await?;
-            if !hidden.is_empty() {
-                (view.count, view.alerting_since) = (None, None);
+            let is_masked = match SavedQuery::filter_of(&view.query) {
+                Ok(filter) if filter.payload.is_none() => false,
+                Ok(filter) => {
+                    let (_, hidden) = self.delivery.restrict_to_visible(Scope::AllApps, &filter).await?;
+                    !hidden.is_empty()
+                }
+                // Saved by a newer version: what it asks for is not known.
+                Err(_) => true,
+            };
+            if is_masked {
+                view.query = SavedQuery::masked(&view.query);
+                (view.count, view.is_too_wide, view.alerting_since) = (None, false, None);
             }
         }
         Ok(())

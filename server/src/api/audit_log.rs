@@ -18,6 +18,8 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
 }
 
 /// Lists who did what, newest first. Entries outlive what they are about and never contain secrets.
+///
+/// Payload values that bulk actions and saved views filter by read `[masked]` unless the key's role is operator.
 #[utoipa::path(get, path = "/audit-log", tag = "Deployment", params(AuditFilter, PageParams),
     responses((status = 200, body = Page<AuditEntry>)))]
 async fn list_audit_log(

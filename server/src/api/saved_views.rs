@@ -22,7 +22,7 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
 ///
 /// Views that somebody pinned or that have a threshold are counted every few seconds, once for all users (`count`, with its time);
 /// `alerting_since` is set once the threshold is reached. If a view filters by a value that has since been masked, readers for whom it is masked
-/// see neither the query nor the count.
+/// see `[masked]` instead of the payload values in its query, and neither its count nor whether it alerts.
 #[utoipa::path(get, path = "/saved-views", tag = "Jobs", responses((status = 200, body = Page<SavedView>)))]
 async fn list_saved_views(can: Can<OpenConsole>, _: ListQuery<NoFilter>) -> JsonResult<Page<SavedView>> {
     Ok(Answer(Page { items: can.headgate.saved_views(&can).await?, next_cursor: None }))
@@ -51,6 +51,8 @@ async fn get_saved_view(
 }
 
 /// Changes a view. Its owner may, and operators if it is shared. `is_pinned` applies to the actor only.
+///
+/// Who sees the query masked can give it another query, but no other threshold (422).
 #[utoipa::path(patch, path = "/saved-views/{id}", tag = "Jobs", request_body = SavedViewChanges,
     responses((status = 200, body = SavedView)))]
 async fn update_saved_view(

@@ -179,6 +179,44 @@ async fn no_bulk_action_filters_by_masked_values(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn values_that_a_bulk_action_asked_for_are_masked_for_others_and_repeated_whole(pool: PgPool) {
+    let (server, client, app) = Server::with_app_and_workers(pool).await;
+    let (_, waiting) = masked_jobs(&server, &client, &app).await;
+    let asked = json!({"integration_id": waiting, "payload": {"customer.email": "ada@x.test", "n": "1"}});
+    let done = client.post("/jobs/bulk", json!({"action": "cancel", "filter": asked})).await.ok(200);
+    assert_eq!(done["changed"], 1);
+    let id = done["operation_id"].as_str().unwrap();
+    let (operation, log) = (format!("/operations/{id}"), "/audit-log?action=job.bulk_cancel");
+    let masked = json!({"customer.email": "[masked]", "n": "[masked]"});
+    let support = server.key(Role::Support, None).await;
+    let auditor = server.key(Role::Auditor, None).await;
+    for reader in [&support, &auditor] {
+        assert_eq!(reader.get(&operation).await.ok(200)["filter"]["payload"], masked);
+        assert_eq!(reader.get("/operations").await.ok(200)["items"][0]["filter"]["payload"], masked);
+        // The list that the operation's page leads to says why it is empty.
+        let list = format!("/jobs?integration_id={waiting}&payload.n=%5Bmasked%5D");
+        assert_eq!(reader.get(&list).await.pointers(422), ["payload.n"]);
+    }
+    let person = server.person("kim", Role::Support).await;
+    for path in [format!("operation?id={id}"), "operations?query=".to_owned()] {
+        let page = person.open(&format!("/console/{path}")).await;
+        assert!(page.status == 200 && page.text.contains("[masked]"), "{path}: {}", page.text);
+        assert!(!page.text.contains("ada@x.test"), "{path}: {}", page.text);
+    }
+    let line = auditor.get(log).await.ok(200)["items"][0].clone();
+    assert_eq!(line["before"]["filter"]["payload"], masked);
+    let line = format!("/audit-log/{}", line["id"].as_str().unwrap());
+    assert_eq!(auditor.get(&line).await.ok(200)["before"]["filter"]["payload"], masked);
+
+    assert_eq!(client.get(&line).await.ok(200)["before"]["filter"], asked);
+    let whole = client.get(&operation).await.ok(200);
+    assert_eq!(whole["filter"], asked);
+    client.act(&format!("/jobs/{}/requeue", whole["sample"][0].as_str().unwrap())).await.ok(200);
+    client.act(&format!("{line}/repeat")).await.ok(200);
+    assert_eq!(found(&client.get("/jobs?status=pending").await), 0, "the same jobs as before");
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn the_console_refuses_such_filters_too(pool: PgPool) {
     let (server, client, app) = Server::with_app_and_workers(pool).await;
     let (dead, waiting) = masked_jobs(&server, &client, &app).await;
@@ -247,6 +285,50 @@ async fn no_view_filters_by_masked_values_and_counts_vanish_when_a_value_becomes
     let marks = json!({"metadata": {"masked_fields": ["customer.name"]}});
     client.patch(&format!("/integrations/{waiting}"), marks).await.ok(200);
     assert_eq!((counted(&support).await, counted(&client).await), ((false, false), (true, true)));
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_view_whose_value_becomes_masked_hides_it_and_keeps_its_threshold(pool: PgPool) {
+    let (server, client, app) = Server::with_app_and_workers(pool.clone()).await;
+    let (_, waiting) = masked_jobs(&server, &client, &app).await;
+    let kim = server.person("kim", Role::Support).await;
+    let query = |value: &str| format!("integration_id={waiting}&payload.customer.name={value}&limit=20");
+    let (asked, masked) = (query("Ada"), query("%5Bmasked%5D"));
+    let view = json!({"name": "Named", "query": asked, "is_shared": true, "alert_at": 5});
+    let saved = kim.post("/saved-views", view).await.ok(201);
+    assert_eq!(saved["query"], json!(asked));
+    let path = format!("/saved-views/{}", saved["id"].as_str().unwrap());
+    kim.patch(&path, json!({"alert_at": 4})).await.ok(200);
+    let marks = json!({"metadata": {"masked_fields": ["customer.name"]}});
+    client.patch(&format!("/integrations/{waiting}"), marks).await.ok(200);
+    sqlx::query(
+        "insert into headgate.saved_view_counts (view_id, tried_at, is_too_wide) values ($1::uuid, now(), true)
+         on conflict (view_id) do update set is_too_wide = true",
+    )
+    .bind(saved["id"].as_str().unwrap())
+    .execute(&pool)
+    .await
+    .unwrap();
+
+    let seen = kim.get(&path).await.ok(200);
+    assert_eq!((&seen["query"], &seen["is_too_wide"]), (&json!(masked), &json!(false)));
+    assert_eq!(kim.get("/saved-views").await.ok(200)["items"][0]["query"], json!(masked));
+    let palette = kim.open("/console/find?q=named").await.ok(200);
+    assert_eq!(palette["views"], json!([["Named", masked]]));
+    assert_eq!(kim.get(&format!("/jobs?{masked}")).await.pointers(422), ["payload.customer.name"]);
+    let log = server.key(Role::Auditor, None).await.get("/audit-log?object_kind=saved_view").await;
+    log.ok(200);
+    assert!(log.text.contains(&masked) && !log.text.contains(&asked), "{}", log.text);
+    assert_eq!(client.get(&path).await.ok(200)["query"], json!(asked));
+
+    let refused = kim.patch(&path, json!({"alert_at": 1})).await;
+    assert_eq!(refused.pointers(422), ["/query"]);
+    assert!(refused.text.contains("payload.customer.name, which is masked"), "{}", refused.text);
+    assert_eq!(kim.patch(&path, json!({"query": masked})).await.pointers(422), ["/query"]);
+    // The console's form sends the threshold with every change.
+    kim.patch(&path, json!({"name": "Renamed", "alert_at": 4})).await.ok(200);
+    client.patch(&path, json!({"alert_at": 1})).await.ok(200);
+    kim.patch(&path, json!({"alert_at": null})).await.ok(200);
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]

@@ -1,4 +1,4 @@
-use crate::support::{Answer, Client, Server, Statements, a_webhook, an_app};
+use crate::support::{Answer, Client, Server, Statements, a_job, a_webhook, an_app};
 use chrono::{DateTime, TimeDelta, Utc};
 use futures::{Stream, StreamExt, future::join_all};
 use model::actor::Role;
@@ -262,6 +262,21 @@ async fn an_open_object_is_sent_at_first_and_after_each_change(pool: PgPool) {
     assert_eq!(of_operation.update().await["state"], "held");
     client.act(&format!("/operations/{operation}/pause")).await.ok(200);
     of_operation.next_matching(|now| now["state"] == "paused").await;
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn an_open_operation_has_payload_values_of_its_filter_masked(pool: PgPool) {
+    let (server, client, app) = Server::with_app(pool).await;
+    let integration = a_webhook(&client, &app, "http://127.0.0.1:9/").await;
+    a_job(&client, &integration).await;
+    let filter = json!({"integration_id": integration, "payload": {"n": "1"}});
+    let done = client.post("/jobs/bulk", json!({"action": "cancel", "filter": filter})).await.ok(200);
+    let operation = done["operation_id"].as_str().unwrap();
+    let support = server.key(Role::Support, None).await;
+    for (viewer, value) in [(&client, "1"), (&support, "[masked]")] {
+        let mut of_operation = open_stream(viewer, "operation", operation).await;
+        assert_eq!(of_operation.update().await["filter"]["payload"], json!({"n": value}));
+    }
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]

@@ -96,6 +96,27 @@ async fn sent_data_is_masked_too_and_delivered_unmasked(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn the_audit_line_of_a_purge_has_its_error_masked(pool: PgPool) {
+    let (server, client, app) = Server::with_app_and_workers(pool).await;
+    // The answer contains a secret of the request.
+    let receiver = Receiver::answering_with(400, format!(r#"{{"error":"bad","token":"{SECRET}"}}"#)).await;
+    let integration = a_masking_webhook(&client, &app, &receiver.url()).await;
+    let new = json!({"integration_id": integration, "job_type": "export", "payload": a_payload()});
+    client.post("/jobs", new).await.ok(201);
+    server.recorded(1).await;
+    let letter = client.get("/dead-letters").await.ok(200)["items"][0].clone();
+    assert!(letter["error_message"].as_str().unwrap().contains(SECRET), "{letter}");
+    client.delete(&format!("/dead-letters/{}", letter["id"].as_str().unwrap())).await.ok(204);
+    let auditor = server.key(Role::Auditor, None).await;
+    for reader in [&auditor, &client] {
+        let log = reader.get("/audit-log?action=dead_letter.purge").await;
+        let error = log.ok(200)["items"][0]["before"]["error_message"].clone();
+        assert!(error.as_str().unwrap().contains("[masked]"), "{error}");
+        assert!(!log.text.contains(SECRET), "{}", log.text);
+    }
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn an_invalid_list_of_masked_fields_is_refused(pool: PgPool) {
     let (_server, client, app) = Server::with_app(pool).await;
     let id = a_masking_webhook(&client, &app, "http://127.0.0.1:9/").await;

@@ -87,7 +87,7 @@ pub struct JobFilter {
     pub worker_id: Option<WorkerId>,
     /// What the payload contains, by path: `payload.order.id=17` or `payload=order.id=17` in a query, `{"order.id": "17"}` in a body; up to 8. Jobs of
     /// records have no payload until it is computed; dead letters are also found by what they sent. A path whose value the caller sees as
-    /// `[masked]` is refused (422).
+    /// `[masked]` is refused (422), and so is `[masked]` as a value.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", param(value_type = Option<String>, example = "order.id=17"))]
     pub payload: Option<PayloadMatch>,

@@ -1,5 +1,6 @@
 //! Filter on values in a payload, by path.
 
+use crate::rules::masking::MASK;
 use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
@@ -21,6 +22,11 @@ impl PayloadMatch {
     /// Paths with their values.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(path, value)| (path.as_str(), value.as_str()))
+    }
+
+    /// Masks every value. The paths stay, so that a reader still sees what was asked for.
+    pub fn mask(&mut self) {
+        self.0.values_mut().for_each(|value| MASK.clone_into(value));
     }
 
     /// For each path the documents of which a payload must contain one: the value as a string and, if it can be read as a number, a boolean or

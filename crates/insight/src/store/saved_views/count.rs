@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use model::filter::JobFilter;
 use model::id::SavedViewId;
 use model::matched::AtLeast;
-use model::saved_view::{AlertChange, SavedView, alert_change, reason};
+use model::saved_view::{AlertChange, SavedView, alert_change, reason, reason_without_count};
 use queue::error::QueueError;
 use queue::store::leader::{Term, confirm};
 use queue::store::system_events::{self, ViewEvent};
@@ -96,7 +96,10 @@ pub async fn record_count(
             AlertChange::Unchanged => None,
         };
         if let Some(event) = event {
-            system_events::view_alert(&mut tx, event, &row.name, &reason(count, alert_at)).await?;
+            // The feed is read by roles that see payloads masked: to them a number could confirm a guess, now or once the value is masked.
+            let asks_payload = view.filter.as_ref().is_some_and(|filter| filter.payload.is_some());
+            let why = if asks_payload { reason_without_count(alert_at) } else { reason(count, alert_at) };
+            system_events::view_alert(&mut tx, event, &row.name, &why).await?;
         }
     }
     tx.commit().await?;

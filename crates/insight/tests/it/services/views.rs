@@ -8,6 +8,7 @@ use model::job::JobStatus;
 use model::patch::Change;
 use model::saved_view::{NewSavedView, SavedView, SavedViewChanges};
 use queue::{QueueError, maintenance::Service as _, store::leader::Term};
+use serde_json::json;
 use sqlx::PgPool;
 
 async fn a_user(pool: &PgPool, email: &str) -> UserId {
@@ -114,6 +115,27 @@ async fn an_alert_begins_once_and_ends_once_with_two_processes(pool: PgPool) {
     assert_eq!(now(&world, ada, &view).await.alerting_since, None);
     let over = ("calm".to_owned(), "Waiting".to_owned(), "0 jobs match, it alerts from 3".to_owned());
     assert_eq!(feed(&world).await, [begun, over]);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn the_alert_of_a_view_that_asks_for_a_payload_value_has_no_number(pool: PgPool) {
+    let (world, term) = (World::new(&pool).await, lead(&pool).await);
+    let ada = a_user(&pool, "ada@x.test").await;
+    let view = save(&world, ada, "Lamps", true, Some(2)).await;
+    let payload = serde_json::from_value(json!({"sku": "lamp"})).unwrap();
+    let filter = JobFilter { payload: Some(payload), ..failed(&world) };
+    let query =
+        SavedViewChanges { query: Some("payload.sku=lamp".to_owned()), ..SavedViewChanges::default() };
+    let mut conn = pool.acquire().await.unwrap();
+    saved_views::change(&mut conn, Some(ada), view.id, &query, Some(&filter)).await.unwrap();
+    world.pending(world.lane, 3, 0).await;
+    world.run(r#"update headgate.jobs set payload = '{"sku": "lamp"}'"#).await;
+    count(&world, term).await;
+    none_left(&world).await;
+    a_minute_passes(&world).await;
+    count(&world, term).await;
+    let event = |kind: &str| (kind.to_owned(), "Lamps".to_owned(), "it alerts from 2".to_owned());
+    assert_eq!(feed(&world).await, [event("alert"), event("calm")]);
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]

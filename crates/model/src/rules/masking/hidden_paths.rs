@@ -1,17 +1,20 @@
 //! Filters on masked values. Whoever sees a value masked must not find it by a filter either: a match would confirm a guess.
 
-use super::Masking;
+use super::{MASK, Masking};
 use crate::filter::PayloadMatch;
 
 impl Masking {
-    /// The paths of a filter whose values are masked when they are shown.
+    /// The paths of a filter whose values are masked when they are shown. A value that is the mask comes from a filter that was shown masked;
+    /// searching for it would answer that nothing matches.
     #[must_use]
     pub fn hidden<'a>(&self, filter: &'a PayloadMatch) -> Vec<&'a str> {
         let documents = filter.documents().into_iter();
         filter
             .iter()
             .zip(documents)
-            .filter(|(_, documents)| documents.iter().any(|document| self.value(&mut document.clone()) > 0))
+            .filter(|((_, value), documents)| {
+                *value == MASK || documents.iter().any(|document| self.value(&mut document.clone()) > 0)
+            })
             .map(|((path, _), _)| path)
             .collect()
     }
@@ -41,6 +44,8 @@ mod tests {
             ("order.id", "17", false),
             ("note", "a password: nothing more", false),
             ("token", "", false),
+            ("token", MASK, true),
+            ("order.id", MASK, true),
         ] {
             let filter: PayloadMatch = serde_json::from_value(json!({ path: value })).unwrap();
             let hidden = masking.hidden(&filter);

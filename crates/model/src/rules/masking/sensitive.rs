@@ -44,7 +44,7 @@ pub trait Sensitive {
     /// Masks it; returns the number of masked values.
     fn mask(&mut self, masks: &Masks) -> usize;
 
-    /// Removes internals of the deployment that this role may not see: people, processes, headers.
+    /// Removes internals of the deployment that this role may not see: people, processes, headers, values that others filtered by.
     fn hide_internals(&mut self, _role: Role) {}
 }
 
