@@ -33,11 +33,3 @@ pub(crate) fn clippy() -> Result<()> {
 pub(crate) fn clippy_wasm() -> Result<()> {
     process::run(front::cargo("clippy", front::Mode::Dev).args(["--", "-D", "warnings"]))
 }
-
-pub(crate) fn docs() -> Result<()> {
-    process::run(
-        process::cargo()
-            .args(["doc", "--locked", "--workspace", "--no-deps", "--features", "queue/testing"])
-            .env("RUSTDOCFLAGS", "-D warnings"),
-    )
-}

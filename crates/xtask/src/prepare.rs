@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// Statement file → its content.
 type Statements = BTreeMap<OsString, String>;
@@ -36,10 +37,14 @@ pub(crate) fn check() -> Result<()> {
 
 /// As [`check`], on a running cluster.
 pub(crate) fn check_with(services: &Services) -> Result<()> {
-    let current = describe(services)?;
+    compare(&describe(services)?)
+}
+
+/// Fails when `.sqlx` has other statements than these.
+fn compare(current: &Statements) -> Result<()> {
     let committed = read(&workspace::root().join(".sqlx"))?;
     let mut faults = Vec::new();
-    for (name, content) in &current {
+    for (name, content) in current {
         match committed.get(name) {
             None => faults.push(format!("missing: {}", statement(content))),
             Some(other) if other != content => faults.push(format!("changed: {}", statement(content))),
@@ -60,21 +65,65 @@ pub(crate) fn check_with(services: &Services) -> Result<()> {
 }
 
 fn describe(services: &Services) -> Result<Statements> {
-    let scratch = workspace::target_dir().join(format!("prepare-{}", std::process::id()));
-    let out = scratch.join("sqlx");
-    fs::create_dir_all(&out)?;
-    let result = migrate(services)
-        .and_then(|()| expand_all_macros(services, &scratch, &out))
-        .and_then(|()| read(&out));
-    fs::remove_dir_all(&scratch)?;
-    result
+    let describer = Describer::start(services)?;
+    expand_all_macros(&describer)?;
+    describer.statements()
+}
+
+/// A migrated database, and a folder in which each statement that is compiled with it is described.
+pub(crate) struct Describer {
+    database: String,
+    scratch: PathBuf,
+}
+
+impl Describer {
+    /// For a build that compiles all crates anyway. `None` when some of them were built before: cargo may consider them fresh, and expand nothing.
+    pub(crate) fn of_first_build(services: &Services) -> Result<Option<Self>> {
+        let built = fs::read_dir(workspace::target_dir().join("debug/deps"));
+        let is_first = !built
+            .into_iter()
+            .flatten()
+            .flatten()
+            .any(|file| file.file_name().to_string_lossy().starts_with("libqueue-"));
+        is_first.then(|| Self::start(services)).transpose()
+    }
+
+    fn start(services: &Services) -> Result<Self> {
+        migrate(services)?;
+        let scratch = workspace::target_dir().join(format!("prepare-{}", std::process::id()));
+        fs::create_dir_all(scratch.join("sqlx"))?;
+        Ok(Self { database: services.url("prepare"), scratch })
+    }
+
+    pub(crate) fn describe<'a>(&self, build: &'a mut Command) -> &'a mut Command {
+        build
+            .env("SQLX_OFFLINE", "false")
+            .env("SQLX_OFFLINE_DIR", self.scratch.join("sqlx"))
+            .env("DATABASE_URL", &self.database)
+    }
+
+    fn statements(self) -> Result<Statements> {
+        read(&self.scratch.join("sqlx"))
+    }
+
+    /// Fails when `.sqlx` does not match what was compiled.
+    pub(crate) fn check(self) -> Result<()> {
+        compare(&self.statements()?)
+    }
+}
+
+impl Drop for Describer {
+    fn drop(&mut self) {
+        // Best effort: what stays only takes space.
+        let _ = fs::remove_dir_all(&self.scratch);
+    }
 }
 
 /// Applies `migrations/*.sql` in the order of their numbers with `psql`, which is part of the server's packages. The database is made from `template0`,
 /// because the tests may have migrated the default template.
 fn migrate(services: &Services) -> Result<()> {
     let psql = |database: &str| {
-        let mut command = std::process::Command::new(psql_binary());
+        let mut command = Command::new(psql_binary());
         command.args(["--no-psqlrc", "-qAt", "-v", "ON_ERROR_STOP=1", "-d"]).arg(services.url(database));
         command.env("PGOPTIONS", "-c client_min_messages=warning");
         command
@@ -100,27 +149,25 @@ fn psql_binary() -> PathBuf {
 }
 
 /// Cargo would consider the members fresh and expand nothing. A compiler wrapper with a name of its own makes cargo build
-/// them again while all other crates are shared with `make check` and the docs; these builds are deleted afterwards.
-fn expand_all_macros(services: &Services, scratch: &Path, out: &Path) -> Result<()> {
-    let wrapper = scratch.join("rustc-wrapper");
+/// them again while all other crates are shared with `make check`; these builds are deleted afterwards.
+fn expand_all_macros(describer: &Describer) -> Result<()> {
+    let wrapper = describer.scratch.join("rustc-wrapper");
     std::os::unix::fs::symlink(process::find("env").context("no program `env`")?, &wrapper)?;
     let mut artefacts = Vec::new();
-    let result = process::run_captured(
-        process::cargo()
-            .args([
-                "check",
-                "--locked",
-                "--workspace",
-                "--all-targets",
-                "--message-format=json-render-diagnostics",
-            ])
-            .env("RUSTC_WORKSPACE_WRAPPER", &wrapper)
-            .env("CARGO_INCREMENTAL", "0")
-            .env("SQLX_OFFLINE", "false")
-            .env("SQLX_OFFLINE_DIR", out)
-            .env("DATABASE_URL", services.url("prepare")),
-        |message| artefacts.extend(artefacts_of_members(message)),
-    );
+    let mut check = process::cargo();
+    check
+        .args([
+            "check",
+            "--locked",
+            "--workspace",
+            "--all-targets",
+            "--message-format=json-render-diagnostics",
+        ])
+        .env("RUSTC_WORKSPACE_WRAPPER", &wrapper)
+        .env("CARGO_INCREMENTAL", "0");
+    let result = process::run_captured(describer.describe(&mut check), |message| {
+        artefacts.extend(artefacts_of_members(message));
+    });
     for artefact in &artefacts {
         remove(artefact);
     }

@@ -7,7 +7,8 @@ mod durations;
 mod rust;
 mod summary;
 
-use crate::{check, css, dependencies, front, lint::Lints, prepare, progress, services::Services, setup};
+use crate::prepare::{self, Describer};
+use crate::{check, css, dependencies, front, lint::Lints, progress, services::Services, setup};
 use anyhow::{Result, anyhow};
 use rust::Part;
 use std::{convert::Infallible, process::ExitCode, sync::mpsc, thread};
@@ -23,14 +24,19 @@ pub(crate) fn run() -> Result<ExitCode> {
         // In parallel: it has a target directory of its own, and uses one core most of the time.
         let browsers_half = scope.spawn(browsers_half);
         let mut lints = Lints::default();
-        let is_built =
-            summary.record("build tests", || progress::step("build tests", || rust::build(&mut lints)));
         let services = Services::start();
+        let mut describer = None;
+        let is_built = summary.record("build tests", || {
+            if let Ok(services) = &services {
+                describer = Describer::of_first_build(services)?;
+            }
+            progress::step("build tests", || rust::build(&mut lints, describer.as_ref()))
+        });
         match &services {
-            Ok(services) if is_built => rust_tests(&mut summary, services, &mut lints),
+            Ok(services) if is_built => rust_tests(&mut summary, services, describer, &mut lints),
             _ => {
                 summary.skipped("Rust tests", "they were not built, or there is no Postgres");
-                compiler_checks(&mut summary, services.as_ref().ok(), &mut lints);
+                xtask_tests(&mut summary, &mut lints);
             }
         }
         let has_front = match browsers_half.join() {
@@ -60,7 +66,7 @@ fn browsers_half() -> (Summary, bool, Lints) {
     (summary, has_front, lints)
 }
 
-fn rust_tests(summary: &mut Summary, services: &Services, lints: &mut Lints) {
+fn rust_tests(summary: &mut Summary, services: &Services, describer: Option<Describer>, lints: &mut Lints) {
     summary.record("migrations", || progress::step("migrations", || rust::migrate_template(services)));
     thread::scope(|scope| {
         let (begun, has_begun) = mpsc::channel::<Infallible>();
@@ -77,7 +83,16 @@ fn rust_tests(summary: &mut Summary, services: &Services, lints: &mut Lints) {
         drop(begun);
         // The tests get cargo's lock first. Once they run they do not need it, and leave a core to what follows.
         let _ = has_begun.recv();
-        compiler_checks(summary, Some(services), lints);
+        summary.record_tests("examples and docs", || {
+            progress::step("examples and docs", || rust::run_examples_and_write_docs(services))
+        });
+        summary.record(".sqlx is fresh", || {
+            progress::step(".sqlx is fresh", || match describer {
+                Some(describer) => describer.check(),
+                None => prepare::check_with(services),
+            })
+        });
+        xtask_tests(summary, lints);
         for part in parts {
             match part.join() {
                 Ok(part) => summary.append(part),
@@ -85,17 +100,10 @@ fn rust_tests(summary: &mut Summary, services: &Services, lints: &mut Lints) {
             }
         }
     });
-    summary.record_tests("examples", || progress::step("examples", || rust::run_examples(services)));
 }
 
-/// The steps that mostly need a compiler.
-fn compiler_checks(summary: &mut Summary, services: Option<&Services>, lints: &mut Lints) {
-    summary.record("docs", || progress::step("docs", check::docs));
+fn xtask_tests(summary: &mut Summary, lints: &mut Lints) {
     summary.record_tests("xtask tests", || progress::step("xtask tests", || rust::run_own(lints)));
-    if let Some(services) = services {
-        summary
-            .record(".sqlx is fresh", || progress::step(".sqlx is fresh", || prepare::check_with(services)));
-    }
 }
 
 /// They open the program that the tests were built with.

@@ -2,10 +2,12 @@
 
 use super::counts::Counts;
 use crate::lint::{Lints, with_lints};
+use crate::prepare::Describer;
 use crate::services::Services;
 use crate::{process, workspace};
 use anyhow::Result;
-use std::{collections::BTreeSet, process::Command};
+use std::os::unix::fs::PermissionsExt as _;
+use std::{collections::BTreeSet, fs, process::Command};
 
 /// Test programs that mostly wait, for killed processes or for leases to run out.
 const WAITING: [&str; 2] = ["faults", "program"];
@@ -22,6 +24,24 @@ pub(super) enum Part {
 const PACKAGES: [&str; 9] =
     ["model", "queue", "insight", "access", "delivery", "service", "app", "server", "bench"];
 
+/// `rustdoc --test …` as cargo calls it for the examples of a crate, and then without the arguments that only they need, for its pages.
+const RUSTDOC_TWICE: &str = r#"#!/bin/sh
+case " $* " in *" --test "*) ;; *) exec rustdoc "$@" ;; esac
+rustdoc "$@"
+examples=$?
+left=$#
+while [ "$left" -gt 0 ]; do
+    case "$1" in
+        --test | --no-run | --nocapture) ;;
+        --test-run-directory | --test-args) shift; left=$((left - 1)) ;;
+        *) set -- "$@" "$1" ;;
+    esac
+    shift
+    left=$((left - 1))
+done
+rustdoc "$@" -D warnings --out-dir "$DOCS" && exit "$examples"
+"#;
+
 /// Plain `cargo test`, so that results are the same on every machine, whatever test runners it has.
 fn cargo_test() -> Result<Command> {
     let mut command = process::cargo();
@@ -33,9 +53,14 @@ fn cargo_test() -> Result<Command> {
     Ok(command)
 }
 
-/// Compiles and lints all of them.
-pub(super) fn build(lints: &mut Lints) -> Result<()> {
-    lints.run(cargo_test()?.arg("--no-run"))
+/// Compiles and lints all of them, and describes their statements.
+pub(super) fn build(lints: &mut Lints, describer: Option<&Describer>) -> Result<()> {
+    let mut command = cargo_test()?;
+    command.arg("--no-run");
+    if let Some(describer) = describer {
+        describer.describe(&mut command);
+    }
+    lints.run(&mut command)
 }
 
 /// Migrates the template that new databases are copied from: applying the migrations in each test would be a quarter of its time.
@@ -61,9 +86,19 @@ pub(super) fn run<T>(services: &Services, part: Part, begun: T) -> Result<(Count
     Ok(count(command.env("DATABASE_URL", services.url("postgres")), begun))
 }
 
-/// Runs the examples in doc comments, which cargo cannot run together with other tests.
-pub(super) fn run_examples(services: &Services) -> Result<(Counts, Result<()>)> {
-    Ok(count(cargo_test()?.arg("--doc").env("DATABASE_URL", services.url("postgres")), ()))
+/// Runs the examples in doc comments, which cargo cannot run together with other tests, and writes the docs with the same builds of all crates:
+/// `cargo doc` would check each of them once more.
+pub(super) fn run_examples_and_write_docs(services: &Services) -> Result<(Counts, Result<()>)> {
+    let script = workspace::target_dir().join("rustdoc-twice");
+    fs::write(&script, RUSTDOC_TWICE)?;
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755))?;
+    let mut command = cargo_test()?;
+    command
+        .arg("--doc")
+        .env("RUSTDOC", &script)
+        .env("DOCS", workspace::target_dir().join("doc"))
+        .env("DATABASE_URL", services.url("postgres"));
+    Ok(count(&mut command, ()))
 }
 
 /// Lints and runs the tests of xtask.
