@@ -90,8 +90,11 @@ fn compiler(mode: Mode) -> Command {
     if mode == Mode::Watch {
         command.arg("--quiet");
     }
-    // Relocations, which the split needs; the table of functions, which the script in place of a split needs.
-    command.args(["--", "-C", "link-arg=--emit-relocs", "-C", "link-arg=--export-table"]);
+    // The table of functions, which the script in place of a split needs; relocations, which the split needs.
+    command.args(["--", "-C", "link-arg=--export-table"]);
+    if mode != Mode::Watch {
+        command.args(["-C", "link-arg=--emit-relocs"]);
+    }
     command
 }
 
