@@ -122,7 +122,7 @@ pub(crate) fn code(error: &sqlx::Error) -> Option<String> {
     error.as_database_error().and_then(|error| error.code()).map(|code| code.into_owned())
 }
 
-/// Whether the database is away, as opposed to refusing the statement: no connection, a broken one, or a server that starts, stops or is full.
+/// Whether the database is away, as opposed to refusing the statement: no connection, a broken one, a refused login, or a server that starts, stops or is full.
 pub(crate) fn is_unavailable(error: &sqlx::Error) -> bool {
     match error {
         sqlx::Error::Io(_)
@@ -132,12 +132,23 @@ pub(crate) fn is_unavailable(error: &sqlx::Error) -> bool {
         | sqlx::Error::WorkerCrashed => true,
         sqlx::Error::Database(error) => {
             error.code().is_some_and(|code| {
-                // 08: connection failure. Then: too many connections; shut down, crashed, starting up; session idle for too long outside or
-                // inside a transaction; disk full; read only after a failover.
+                // 08: connection failure; 28: the login is refused, for example while a password is changed. Then: no such database; too many
+                // connections; shut down, crashed, starting up, database dropped; session idle for too long outside or inside a transaction;
+                // disk full; read only after a failover.
                 code.starts_with("08")
+                    || code.starts_with("28")
                     || matches!(
                         &*code,
-                        "53300" | "57P01" | "57P02" | "57P03" | "57P05" | "25P03" | "53100" | "25006"
+                        "3D000"
+                            | "53300"
+                            | "57P01"
+                            | "57P02"
+                            | "57P03"
+                            | "57P04"
+                            | "57P05"
+                            | "25P03"
+                            | "53100"
+                            | "25006"
                     )
             }) || is_missing_partition(error.as_ref())
         }

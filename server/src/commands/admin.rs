@@ -7,6 +7,7 @@ use crate::telemetry;
 use access::{Access, AccessError, api_keys, users};
 use anyhow::{Context as _, anyhow, bail};
 use clap::Subcommand;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use delivery::DeliveryConfig;
 use model::{actor::Role, api_key::NewApiKey, id::AppId, user::NewUser};
 use nix::sys::termios::{LocalFlags, SetArg, tcgetattr, tcsetattr};
@@ -23,7 +24,7 @@ pub enum Action {
         #[arg(long)]
         email: String,
         /// operator, support or auditor
-        #[arg(long, default_value = "operator")]
+        #[arg(long, default_value = "operator", value_parser = roles(), hide_possible_values = true)]
         role: Role,
         /// Display name [default: the part of the e-mail address before the at sign]
         #[arg(long)]
@@ -37,7 +38,7 @@ pub enum Action {
         #[arg(long)]
         name: String,
         /// operator, support, auditor, producer, worker or portal
-        #[arg(long)]
+        #[arg(long, value_parser = roles(), hide_possible_values = true)]
         role: Role,
         /// Slug or id of the app it is bound to (producer and portal must be, worker may be)
         #[arg(long)]
@@ -56,6 +57,11 @@ pub enum Action {
         #[command(flatten)]
         settings: Flags<DatabaseConcerns>,
     },
+}
+
+/// Names them all when it is none of them.
+fn roles() -> impl TypedValueParser<Value = Role> {
+    PossibleValuesParser::new(Role::ALL.iter().map(|role| role.as_str())).try_map(|name| name.parse::<Role>())
 }
 
 /// What to do once the database is open.

@@ -191,6 +191,10 @@ async fn a_key_created_on_the_command_line_works_and_is_shown_once() {
     let database = Database::create().await;
     let program = Program::serve(&database, &[("HEADGATE_WORKERS", "0")]).await;
     let environment = [("HEADGATE_DATABASE_URL", database.url())];
+    let wrong = run(&["admin", "create-api-key", "--name", "ci", "--role", "king"], &environment, "").await;
+    assert_eq!(wrong.code, Some(2));
+    assert!(wrong.err.contains("invalid value 'king' for '--role <ROLE>'"), "{}", wrong.err);
+    assert!(wrong.err.contains("operator, support, auditor, producer, worker, portal"), "{}", wrong.err);
     let created =
         run(&["admin", "create-api-key", "--name", "ci", "--role", "auditor"], &environment, "").await;
     assert_eq!(created.code, Some(0), "{}", created.err);

@@ -67,7 +67,9 @@ async fn every_connection_has_the_engines_settings(_: PgPoolOptions, options: Pg
 /// lose its connection.
 #[sqlx::test]
 async fn an_ended_or_refused_session_counts_as_an_unavailable_database(pool: PgPool) {
-    for code in ["08006", "53300", "57P01", "57P02", "57P03", "57P05", "25P03"] {
+    for code in
+        ["08006", "28P01", "28000", "3D000", "53300", "57P01", "57P02", "57P03", "57P04", "57P05", "25P03"]
+    {
         let raise = format!("do $$ begin raise exception using errcode = '{code}'; end $$");
         let error = sqlx::raw_sql(sqlx::AssertSqlSafe(raise)).execute(&pool).await.unwrap_err();
         assert!(QueueError::from(error).is_unavailable(), "{code}");

@@ -33,11 +33,11 @@ pub(crate) async fn record_locked(
         if locked.is_empty() {
             writer.results.set_locked_elsewhere(0);
             watched.waits_for_work();
-            pace = Pace::new();
             match results.recv().await {
                 Some(finished) => locked.push_back(finished),
                 None => break,
             }
+            pace = Pace::new();
         }
         while let Ok(finished) = results.try_recv() {
             locked.push_back(finished);

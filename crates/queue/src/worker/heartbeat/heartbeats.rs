@@ -88,7 +88,7 @@ impl Heartbeats {
                     connection = None;
                 }
                 Ok(Err(error)) => {
-                    tracing::warn!(%error, "no heartbeat");
+                    tracing::warn!(error = %error.with_causes(), "no heartbeat");
                     connection = None;
                 }
                 Err(_) => {
