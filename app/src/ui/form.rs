@@ -11,7 +11,8 @@ use serde::de::DeserializeOwned;
 /// The call of a form's server function.
 pub type FormAction<S> = Action<S, Result<<S as ServerFn>::Output, FormRefused>>;
 
-/// Calls the server function of a form, goes to the page that shows a refusal, and makes the page load its data again.
+/// Calls the server function of a form, goes to the page that shows a refusal unless its reader has gone elsewhere, and makes the page load its
+/// data again.
 ///
 /// Also when the form is gone before the answer is there, for example because the page loaded new data meanwhile.
 pub fn form_action<S>() -> FormAction<S>
@@ -22,17 +23,23 @@ where
     let revision = revision::current();
     Action::new(move |input: &S| {
         let call = input.clone().run_on_client();
+        let sent_from = shown_path();
         async move {
             let answer = call.await;
-            if let Err(FormRefused { page, .. }) = &answer
-                && !page.is_empty()
-            {
-                call_redirect_hook(page);
+            match &answer {
+                // The form says why, and would be drawn anew without it.
+                Err(FormRefused { page, .. }) if page.is_empty() => return answer,
+                Err(FormRefused { page, .. }) if shown_path() == sent_from => call_redirect_hook(page),
+                _ => {}
             }
             revision.next();
             answer
         }
     })
+}
+
+fn shown_path() -> Option<String> {
+    location().pathname().ok()
 }
 
 /// A form that calls a server function: by a plain POST that ends in a redirect, or by a request of the script once hydrated.
@@ -63,6 +70,11 @@ where
 {
     let on_submit = move |event: SubmitEvent| {
         if event.default_prevented() || asks_for_get(&event) {
+            return;
+        }
+        // A double click is one press.
+        if action.pending().get_untracked() {
+            event.prevent_default();
             return;
         }
         // Input that cannot be deserialised here is left to the browser: the server answers it with the same fault.
