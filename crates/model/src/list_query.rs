@@ -33,9 +33,6 @@ const FIELDS: [&str; 23] = [
     "fingerprint",
 ];
 
-/// Prefix of the parameters that filter by a value of the payload at a path.
-pub(crate) const PAYLOAD: &str = "payload.";
-
 /// Why a query string cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("One of its filters is not understood: {0}.")]
@@ -58,7 +55,8 @@ pub fn get<'a>(pairs: &'a [(String, String)], name: &str) -> Option<&'a str> {
 pub fn filters(pairs: &[(String, String)]) -> Vec<(String, String)> {
     let named =
         FIELDS.iter().filter_map(|name| get(pairs, name).map(|value| ((*name).to_owned(), value.to_owned())));
-    let by_path = pairs.iter().filter(|(name, value)| name.starts_with(PAYLOAD) && !value.is_empty());
+    let by_path =
+        pairs.iter().filter(|(name, value)| name.starts_with(filter::PAYLOAD_PREFIX) && !value.is_empty());
     named.chain(by_path.cloned()).collect()
 }
 

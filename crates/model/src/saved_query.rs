@@ -1,9 +1,9 @@
 //! What a saved view keeps of the query string of the list of jobs: filters, order, columns and page size, but not the page.
 
-use crate::filter::{JobFilter, PayloadMatch};
+use crate::filter::{JobFilter, PAYLOAD_PREFIX, PayloadMatch};
 use crate::job_columns::JobColumns;
 use crate::limits;
-use crate::list_query::{self, BadQuery, PAYLOAD, get, pairs};
+use crate::list_query::{self, BadQuery, get, pairs};
 use crate::page::{Order, PageRequest};
 use crate::problem::Faults;
 use crate::rules::{masking::MASK, narrowing};
@@ -110,9 +110,9 @@ impl SavedQuery {
 fn masked_parameter((name, value): (String, String)) -> Vec<(String, String)> {
     if name == "payload" {
         let asked: PayloadMatch = serde_json::from_value(Value::String(value)).unwrap_or_default();
-        return asked.iter().map(|(path, _)| (format!("{PAYLOAD}{path}"), MASK.to_owned())).collect();
+        return asked.iter().map(|(path, _)| (format!("{PAYLOAD_PREFIX}{path}"), MASK.to_owned())).collect();
     }
-    let value = if name.starts_with(PAYLOAD) { MASK.to_owned() } else { value };
+    let value = if name.starts_with(PAYLOAD_PREFIX) { MASK.to_owned() } else { value };
     vec![(name, value)]
 }
 

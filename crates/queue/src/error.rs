@@ -122,7 +122,8 @@ pub(crate) fn code(error: &sqlx::Error) -> Option<String> {
     error.as_database_error().and_then(|error| error.code()).map(|code| code.into_owned())
 }
 
-/// Whether the database is away, as opposed to refusing the statement: no connection, a broken one, a refused login, or a server that starts, stops or is full.
+/// Whether the database is away, as opposed to refusing the statement: no connection, a broken one, a refused login, or a server that starts, stops
+/// or is full.
 pub(crate) fn is_unavailable(error: &sqlx::Error) -> bool {
     match error {
         sqlx::Error::Io(_)

@@ -6,6 +6,7 @@ mod payload;
 
 pub use age::{Age, BadAge};
 pub use answer::{AnswerStatus, BadAnswerStatus};
+pub(crate) use payload::PAYLOAD_PREFIX;
 pub use payload::{PayloadMatch, gather};
 
 use crate::id::{AppId, BatchId, IntegrationId, WorkerId};

@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, fmt};
 const MAX_VALUES: usize = 8;
 const MAX_STEPS: usize = 16;
 /// Prefix of a query parameter with a path.
-const PREFIX: &str = "payload.";
+pub(crate) const PAYLOAD_PREFIX: &str = "payload.";
 
 /// Values by path: `{"order.id": "17"}` finds payloads whose `order` has the `id` 17, as a number or a string. In a query string
 /// `payload.order.id=17`, or `payload=order.id=17` for forms.
@@ -67,17 +67,17 @@ fn nested(path: &str, leaf: Value) -> Value {
 #[must_use]
 pub fn gather(pairs: Vec<(String, String)>) -> Vec<(String, String)> {
     let (paths, mut others): (Vec<_>, Vec<_>) =
-        pairs.into_iter().partition(|(name, _)| name.starts_with(PREFIX));
+        pairs.into_iter().partition(|(name, _)| name.starts_with(PAYLOAD_PREFIX));
     if paths.is_empty() {
         return others;
     }
     let mut object = Map::new();
     for (name, value) in paths {
         // Two values for one path can never match: the second stays, and is refused as an unknown parameter.
-        match object.get(&name[PREFIX.len()..]) {
+        match object.get(&name[PAYLOAD_PREFIX.len()..]) {
             Some(Value::String(before)) if *before != value => others.push((name, value)),
             _ => {
-                object.insert(name[PREFIX.len()..].to_owned(), Value::String(value));
+                object.insert(name[PAYLOAD_PREFIX.len()..].to_owned(), Value::String(value));
             }
         }
     }

@@ -144,7 +144,7 @@ pub(crate) fn with_command(command: &[&str]) -> Result<ExitCode> {
 /// Not in TMPDIR: a socket's path may have at most 107 bytes, and the server cannot read root's private directories.
 const DISK: &str = "/tmp";
 const MEMORY: &str = "/dev/shm";
-/// A run of all tests fills a third of it.
+/// Databases are deleted with their tests; those of failed ones stay, and the log takes up to a quarter of a gigabyte.
 const ROOM: u64 = 3 << 30;
 
 /// Memory, where there is room. A test creates and deletes a database of 730 files; on a disk that took a third of the processor, because ext4 without
