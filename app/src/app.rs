@@ -15,7 +15,8 @@ pub fn App() -> impl IntoView {
     provide_meta_context();
     let base = base_path::current();
     view! {
-        <Title formatter=|text: String| if text.is_empty() { "Headgate".to_owned() } else { format!("{text} · Headgate") } />
+        // With a text of its own: without one, the browser's tab has no title until a page is hydrated.
+        <Title text="" formatter=|text: String| if text.is_empty() { "Headgate".to_owned() } else { format!("{text} · Headgate") } />
         <Router base=base.as_str().to_owned()>
             <Routes fallback=NotFoundPage>
                 <Route path=path!("/sign-in") view=pages::sign_in() ssr=SsrMode::Async />

@@ -1,5 +1,5 @@
 // A page is painted before scripts are fetched, and hydration keeps the document as the server rendered it.
-import { enter, expect, hydrated, test } from "../fixtures/test";
+import { enter, expect, hydrated, open, test } from "../fixtures/test";
 
 test("scripts are not requested before the page can be painted", async ({ page, sessions }) => {
   await enter(page, "operator", sessions);
@@ -78,3 +78,18 @@ for (const path of ["/", "/jobs"]) {
     expect(rewritten.length, `of ${elements}: ${[...new Set(rewritten)].join(", ")}`).toBeLessThan(elements / 5);
   });
 }
+
+test("the document has a title at every moment of its hydration", async ({ page, sessions }) => {
+  await enter(page, "operator", sessions);
+  await page.addInitScript(() => {
+    const titles: string[] = [];
+    Object.assign(window, { titles });
+    // In a task of its own: Leptos empties the title for the rest of its task, which nobody sees.
+    const seen = (): NodeJS.Timeout => setTimeout(() => titles.push(document.title));
+    new MutationObserver(seen).observe(document, { subtree: true, childList: true, characterData: true });
+  });
+  await open(page, "/jobs/0193f2c1-7b1e-7d04-9a55-2f0c8a9d41b7");
+  const titles = await page.evaluate(() => (window as unknown as { titles: string[] }).titles);
+  const first = titles.findIndex((title) => title !== "");
+  expect(titles.slice(first).filter((title) => title === "")).toEqual([]);
+});
