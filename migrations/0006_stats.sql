@@ -20,6 +20,8 @@ create table headgate.throughput_deltas (
     dead int not null default 0,
     cancelled int not null default 0,
     limited int not null default 0,
+    -- In the totals only.
+    lost int not null default 0,
     duration_ms bigint not null default 0
 );
 comment on table headgate.throughput_deltas is 'What the finishing statements append; folded into throughput.';
@@ -97,6 +99,7 @@ create table headgate.totals (
     dead bigint not null default 0,
     cancelled bigint not null default 0,
     limited bigint not null default 0,
+    lost bigint not null default 0,
     latency_us bigint not null default 0,
     wait_us bigint not null default 0,
     latency bigint[] not null default '{}',

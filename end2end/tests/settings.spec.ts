@@ -84,6 +84,8 @@ test("a key is shown once, works, and is refused after it was revoked", async ({
   await expect(page.getByText(key)).toHaveCount(0);
   const line = row(page, "API keys", name);
   await expect(line).toContainText("Active");
+  const beginning = key.split("_").slice(0, 3).join("_");
+  await expect(line.getByText(`${beginning}_…`, { exact: true })).toBeVisible();
   await line.getByRole("link", { name: "Revoke" }).click();
   await page.getByRole("button", { name: "Revoke 1 key" }).click();
   await expect(notice(page)).toHaveText("The key is refused from now on.");

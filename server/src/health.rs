@@ -10,18 +10,22 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
+use futures::{FutureExt as _, future::select_ok};
 use insight::live::LiveHub;
 use queue::maintenance::MaintenanceHealth;
 use queue::store::leader;
-use queue::store::schema::{Schema, schema};
+use queue::store::schema::{self, Schema};
 use queue::worker::EngineReport;
 use serde::{Deserialize, Serialize};
-use sqlx::PgPool;
+use sqlx::pool::PoolConnection;
+use sqlx::{PgPool, Postgres};
 use std::{collections::BTreeMap, fmt::Write as _, sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
 
 /// A database that takes longer counts as unreachable.
 const DATABASE_TIMEOUT: Duration = Duration::from_secs(2);
+/// How long the check waits for a connection of its own before it asks for one of those that serve requests.
+const OWN_CONNECTION_TIMEOUT: Duration = Duration::from_millis(250);
 /// A leader that ended is replaced within some thirteen seconds; after this time something prevents it.
 const MAX_LEADER_ABSENCE: Duration = Duration::from_secs(30);
 /// A snapshot is taken every second.
@@ -34,6 +38,8 @@ pub type EngineReporter = Arc<dyn Fn() -> EngineReport + Send + Sync>;
 pub struct Health {
     /// Its connections are tested before they are handed out. No request uses this pool, so that many requests do not make the process not ready.
     pub pool: PgPool,
+    /// The connections that serve requests: they go on when Postgres accepts no further ones.
+    pub requests: PgPool,
     pub maintenance: MaintenanceHealth,
     /// `None` when this process runs no jobs.
     pub engine: Option<EngineReporter>,
@@ -167,9 +173,13 @@ impl Health {
     /// Database, migrations and leader. The causes of failures are not shown, because this endpoint is open to anybody.
     async fn database(&self) -> (Check, Check, Check) {
         let asked = async {
-            let schema = schema(&self.pool).await?;
-            let leaderless =
-                if schema == Schema::Behind { None } else { Some(leader::absent_for(&self.pool).await?) };
+            let mut connection = self.connection().await?;
+            let schema = schema::migrations(&mut connection).await?.schema();
+            let leaderless = if schema == Schema::Behind {
+                None
+            } else {
+                Some(leader::absent_for(&mut *connection).await?)
+            };
             Ok::<_, queue::QueueError>((schema, leaderless))
         };
         let Ok(Ok((schema, leaderless))) = tokio::time::timeout(DATABASE_TIMEOUT, asked).await else {
@@ -192,6 +202,16 @@ impl Health {
             None => Check::degraded("unknown until the migrations are applied"),
         };
         (Check::ok("answers"), migrations, leader)
+    }
+
+    /// A connection of the check's own pool, or, if that gets none, one of those that serve requests.
+    async fn connection(&self) -> Result<PoolConnection<Postgres>, sqlx::Error> {
+        let of_requests = async {
+            tokio::time::sleep(OWN_CONNECTION_TIMEOUT).await;
+            self.requests.acquire().await
+        };
+        let (connection, _) = select_ok([self.pool.acquire().boxed(), of_requests.boxed()]).await?;
+        Ok(connection)
     }
 
     fn engine(&self) -> Check {

@@ -92,6 +92,7 @@ impl FromRef<AppState> for Health {
             state.engine.clone().map(|engine| -> EngineReporter { Arc::new(move || engine.report()) });
         Self {
             pool: state.pools.health.clone(),
+            requests: state.pools.api.clone(),
             maintenance: state.maintenance.clone(),
             engine,
             replica: state.replica.clone(),

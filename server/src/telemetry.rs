@@ -12,8 +12,10 @@ use tracing_subscriber::{EnvFilter, fmt::MakeWriter};
 
 /// Starts the log of this process; later calls change nothing.
 pub fn start(settings: &TelemetrySettings) {
-    // Without notices such as "relation already exists, skipping" and single statements; slow statements are warnings and stay.
-    let quiet = "sqlx::postgres::notice=warn,sqlx::query=warn,hyper_util=warn";
+    // Without notices such as "relation already exists, skipping" and single statements; slow statements are warnings and stay. Nor what a pool
+    // says of each connection that breaks or is late in an outage: whoever wanted it says so.
+    let quiet =
+        "sqlx::postgres::notice=warn,sqlx::query=warn,sqlx::pool=error,sqlx_core::pool=error,hyper_util=warn";
     // The user's filter comes last and wins.
     let filter = EnvFilter::new(format!("{quiet},{}", settings.filter));
     let builder =

@@ -25,7 +25,16 @@ pub fn answer(typed: &str, load: Load) -> Option<String> {
         return Some("A number of requests per second, such as 20 or 0.5.".to_owned());
     };
     Some(match what_if(load.outstanding, load.accepted_per_minute, limit) {
-        WhatIf::Nothing => "Nothing waits: any limit will do.".to_owned(),
+        WhatIf::Nothing { is_rate_known: true } => {
+            format!("Nothing waits, and nothing would at {typed} per second: fewer jobs arrive.")
+        }
+        WhatIf::Nothing { is_rate_known: false } => {
+            "Nothing waits. How many jobs arrive is not known yet.".to_owned()
+        }
+        WhatIf::PilesUp { arriving } => format!(
+            "Nothing waits, but at {typed} per second jobs **would pile up**: about {} arrive per second.",
+            format::compact(arriving)
+        ),
         WhatIf::Drains { seconds, at_least: false } => {
             format!("At {typed} per second it drains in about **{}**.", format::eta(seconds))
         }
@@ -62,7 +71,19 @@ mod tests {
         let load = |outstanding, accepted_per_minute| Load { outstanding, accepted_per_minute };
         for (typed, load, want) in [
             ("", load(10, None), None),
-            ("20", load(0, Some(0)), Some("Nothing waits: any limit will do.")),
+            (
+                "20",
+                load(0, Some(600)),
+                Some("Nothing waits, and nothing would at 20 per second: fewer jobs arrive."),
+            ),
+            ("20", load(0, None), Some("Nothing waits. How many jobs arrive is not known yet.")),
+            (
+                "2",
+                load(0, Some(600)),
+                Some(
+                    "Nothing waits, but at 2 per second jobs **would pile up**: about 10 arrive per second.",
+                ),
+            ),
             ("20", load(10_000, Some(0)), Some("At 20 per second it drains in about **9 min**.")),
             ("20", load(10_000, None), Some("At 20 per second it drains in at least **9 min**.")),
             ("0.5", load(100, Some(0)), Some("At 0.5 per second it drains in about **4 min**.")),

@@ -40,17 +40,19 @@ pub async fn list(access: &Access, page: PageRequest) -> Result<Page<ApiKey>, Ac
     Ok(Page::from_surplus(rows, page.limit, |key| key.id.0))
 }
 
-/// Revokes a key: from the next request on it is refused.
+/// Revokes a key: from the next request on it is refused. `None`: it was revoked before, and nothing changes.
 ///
 /// # Errors
 /// Not found.
-pub async fn revoke(access: &Access, actor: &Actor, id: ApiKeyId) -> Result<ApiKey, AccessError> {
+pub async fn revoke(access: &Access, actor: &Actor, id: ApiKeyId) -> Result<Option<ApiKey>, AccessError> {
     let mut tx = access.pool().begin().await?;
-    let api_key = store::revoke(&mut tx, id).await?.ok_or(AccessError::NotFound)?;
+    let Some(api_key) = store::revoke(&mut tx, id).await? else {
+        return if store::exists(&mut tx, id).await? { Ok(None) } else { Err(AccessError::NotFound) };
+    };
     let entry = Entry::new("api_key.revoke").about(id).of_app(api_key.app_id).without(&api_key);
     audit::record(&mut tx, actor, entry).await?;
     tx.commit().await?;
-    Ok(api_key)
+    Ok(Some(api_key))
 }
 
 impl Access {

@@ -186,7 +186,7 @@ async fn write(
         can_undo: false,
         can_repeat: false,
     };
-    Ok(store::insert(conn, &line).await?)
+    store::insert(conn, &line).await
 }
 
 /// A page of the log, newest first. With a filter that has no index of its own, a page may hold fewer lines than were asked for, or none, and not be

@@ -38,6 +38,14 @@ pub enum AccessError {
     Store(#[from] QueueError),
 }
 
+impl AccessError {
+    /// For a line of the audit log that was undone before, or at the same time.
+    #[must_use]
+    pub const fn already_undone() -> Self {
+        Self::Conflict { code: "already-undone", detail: "This was undone already." }
+    }
+}
+
 impl From<sqlx::Error> for AccessError {
     fn from(error: sqlx::Error) -> Self {
         Self::Store(error.into())

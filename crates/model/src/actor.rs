@@ -5,7 +5,9 @@ use crate::unknown_name::UnknownName;
 use serde::{Deserialize, Serialize};
 use strum::{EnumString, IntoStaticStr, VariantArray};
 
-/// What a user or a key may do: see [`crate::rules::permission`].
+/// What a user or a key may do: `operator` everything; `support` reads, requeues and cancels; `auditor` reads everything; `producer` sends events and
+/// jobs of its app and reads its jobs; `worker` is reserved: a key of it can be created, but may call nothing yet; `portal` reads its own app and
+/// starts re-syncs.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, EnumString, IntoStaticStr, VariantArray,
 )]

@@ -380,7 +380,8 @@ pub struct Operation {
     pub subject: BulkSubject,
     /// What is done to each.
     pub action: BulkAction,
-    /// To all that match it. Values in `payload` read `[masked]` for callers that see payloads masked.
+    /// To all that match it. Values in `payload` read `[masked]` for callers that see them masked in payloads; all of them do once an app or
+    /// integration that it was about is deleted.
     pub filter: JobFilter,
     /// Number of ids that were given instead of a filter.
     pub named: Option<i64>,

@@ -1,7 +1,8 @@
 //! Errors of the engine. Results that are no errors (folded, already done, nothing due) are outcomes in the return type of their function.
 
 use model::{etag::Changed, job::JobStatus, operation::OperationState, problem::Faults};
-use std::{any::Any, time::Duration};
+use sqlx::migrate::MigrateError;
+use std::{any::Any, io, sync::Arc, time::Duration};
 
 /// What most functions of the engine return.
 pub(crate) type Result<T, E = QueueError> = std::result::Result<T, E>;
@@ -42,17 +43,17 @@ pub enum QueueError {
     /// The statement exceeded its time-out: most often a search that needs a narrower filter.
     #[error("the database took too long")]
     Timeout,
-    /// The database cannot be reached, or no connection came free in time.
+    /// The database cannot be reached, or no connection came free in time. Shared, because one failure may answer several callers.
     #[error("the database cannot be reached")]
-    Unavailable(#[source] sqlx::Error),
+    Unavailable(#[source] Arc<sqlx::Error>),
     /// The connection goes through a transaction pooler, which can deliver answers to the wrong client.
     #[error(
         "the database is behind a transaction pooler, which mixes up answers: connect directly or through a session pooler"
     )]
     TransactionPooler,
     /// A migration failed.
-    #[error("the migrations could not be applied")]
-    Migration(#[from] sqlx::migrate::MigrateError),
+    #[error("the migrations could not be applied{}", remedy(.0))]
+    Migration(#[from] MigrateError),
     /// Anything else the database refused.
     #[error("the database refused a statement")]
     Database(#[source] sqlx::Error),
@@ -61,7 +62,7 @@ pub enum QueueError {
 impl From<sqlx::Error> for QueueError {
     fn from(error: sqlx::Error) -> Self {
         if is_unavailable(&error) {
-            Self::Unavailable(error)
+            Self::Unavailable(Arc::new(error))
         } else if code(&error).as_deref() == Some("57014") {
             Self::Timeout
         } else {
@@ -92,17 +93,31 @@ impl QueueError {
 
     /// Whether the day's partition is missing, which the caller can create.
     pub(crate) fn lacks_partition(&self) -> bool {
-        matches!(self, Self::Unavailable(sqlx::Error::Database(error)) if is_missing_partition(error.as_ref()))
+        let Self::Unavailable(error) = self else { return false };
+        matches!(&**error, sqlx::Error::Database(error) if is_missing_partition(error.as_ref()))
     }
 
-    /// The error with its causes, which its own text does not contain.
-    pub(crate) fn with_causes(&self) -> String {
+    /// The error with its causes, which its own text does not contain, in one line for the log.
+    #[must_use]
+    pub fn with_causes(&self) -> String {
         model::text::sanitise(&model::text::causes(self), 500)
     }
 
     /// For an answer that did not come in time: the statement may or may not have been executed.
-    pub(crate) fn no_answer() -> Self {
-        Self::Unavailable(sqlx::Error::PoolTimedOut)
+    #[must_use]
+    pub fn no_answer() -> Self {
+        let late = io::Error::new(io::ErrorKind::TimedOut, "no answer in time");
+        Self::Unavailable(Arc::new(sqlx::Error::Io(late)))
+    }
+}
+
+/// What to do about a migration that failed, where its error does not say it.
+fn remedy(error: &MigrateError) -> &'static str {
+    match error {
+        MigrateError::VersionMismatch(_) => {
+            ", because another build of Headgate made the tables of this database: run that build, or use an empty database"
+        }
+        _ => "",
     }
 }
 

@@ -18,7 +18,7 @@ const DEFAULT_TABLE: &str = "public._sqlx_migrations";
 /// A table of our own, so that it does not mix with the list of a program that has its own migrations.
 pub(crate) const OWN_TABLE: &str = "headgate._sqlx_migrations";
 
-/// Applies missing migrations to a database that belongs to `headgate` alone.
+/// Applies missing migrations. The list of applied ones is sqlx's own table, unless another program keeps its list there.
 ///
 /// The lock is polled instead of awaited, so that nobody waits inside a transaction, and every statement has a `lock_timeout`: an `alter table`
 /// that queues behind a long reader would block every claim behind it.
@@ -85,13 +85,26 @@ pub(crate) async fn migrations_table(
     if is_ours { Ok(Some(DEFAULT_TABLE)) } else { Ok(None) }
 }
 
+/// Whether the default table is the list of another program, and nothing of ours is in the database yet.
+async fn is_default_table_anothers(connection: &mut PgConnection) -> Result<bool, QueueError> {
+    let sql = "select to_regclass($1) is not null and to_regclass('headgate.jobs') is null";
+    Ok(sqlx::query_scalar(sql).bind(DEFAULT_TABLE).fetch_one(connection).await?)
+}
+
 async fn apply(
     connection: &mut PgConnection,
     new_table: &'static str,
     deadline: tokio::time::Instant,
 ) -> Result<(), QueueError> {
     sqlx::raw_sql("set lock_timeout = '500ms'").execute(&mut *connection).await?;
-    let table = migrations_table(connection).await?.unwrap_or(new_table);
+    let table = if let Some(table) = migrations_table(connection).await? {
+        table
+    } else if is_default_table_anothers(connection).await? {
+        // Our numbers in its list would stop that program's own migrations.
+        OWN_TABLE
+    } else {
+        new_table
+    };
     if table == OWN_TABLE {
         // Not `create schema if not exists`: that fails for a user without the right to create schemas even if this one exists.
         let is_missing = sqlx::query_scalar("select to_regnamespace('headgate') is null");

@@ -47,15 +47,15 @@ impl Headgate {
         Ok(api_keys::create(&self.access, actor, new).await?)
     }
 
-    /// Revokes a key: it is refused from the next request on.
+    /// Revokes a key: it is refused from the next request on. `None`: it was revoked before, so nothing changes and the audit log has no line.
     ///
     /// # Errors
-    /// No such key, or it is revoked.
+    /// No such key.
     pub async fn revoke_api_key(
         &self,
         actor: &Allowed<permission::ManageAccess>,
         id: ApiKeyId,
-    ) -> Result<ApiKey, ServiceError> {
+    ) -> Result<Option<ApiKey>, ServiceError> {
         Ok(api_keys::revoke(&self.access, actor, id).await?)
     }
 }

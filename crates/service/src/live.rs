@@ -148,8 +148,11 @@ impl Headgate {
             }
             Opened::Integration(id) => json(&LiveUpdate { at, now: stats::gauge(pool, scope, id).await? }),
             Opened::Operation(id) => {
-                let operation = self.masked_for(audience, operations::get(pool, scope, id).await?).await?;
-                json(&LiveUpdate { at, now: operation })
+                let operation = operations::get(pool, scope, id).await?;
+                let asked = self.asked_values(audience.role, &operation).await?;
+                let mut shown = self.masked_for(audience, operation).await?;
+                shown.filter.payload = asked;
+                json(&LiveUpdate { at, now: shown })
             }
         }
     }

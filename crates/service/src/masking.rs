@@ -1,7 +1,14 @@
 //! Masking: what an actor may see, and by what they may filter.
 
 use crate::{Headgate, ServiceError};
-use model::{actor::Actor, filter::JobFilter, problem::Faults, rules::masking::Sensitive};
+use insight::store::stats;
+use model::actor::{Actor, Role, Scope};
+use model::filter::{JobFilter, PayloadMatch};
+use model::operation::Operation;
+use model::problem::Faults;
+use model::rules::masking::Sensitive;
+use model::rules::permission::{Permission, is_allowed};
+use std::collections::BTreeSet;
 
 impl Headgate {
     /// `what`, without what the actor may not see.
@@ -12,6 +19,55 @@ impl Headgate {
     /// `what` with every secret masked, whoever asks: the console shows them after a step of its own (`reveal.rs`).
     pub(crate) async fn masked<T: Sensitive>(&self, what: T) -> Result<T, ServiceError> {
         Ok(self.delivery.masked(what).await?.0)
+    }
+
+    /// An operation, without what the actor may not see.
+    pub(crate) async fn shown_operation(
+        &self,
+        actor: &Actor,
+        operation: Operation,
+    ) -> Result<Operation, ServiceError> {
+        let asked = self.asked_values(actor.role, &operation).await?;
+        let mut shown = self.shown(actor, operation).await?;
+        shown.filter.payload = asked;
+        Ok(shown)
+    }
+
+    /// The payload values of an operation's filter, of which a role sees those that it sees in payloads. (As internals of the deployment they are
+    /// all masked: what is shown without this shows none.)
+    pub(crate) async fn asked_values(
+        &self,
+        role: Role,
+        operation: &Operation,
+    ) -> Result<Option<PayloadMatch>, ServiceError> {
+        let mut asked = operation.filter.payload.clone();
+        if let Some(asked) = &mut asked
+            && !is_allowed(role, Permission::ReadUnmasked)
+        {
+            asked.mask_paths(&self.masked_paths(&operation.filter).await?);
+            // Read after the masks, so that it notices a deletion in between.
+            if self.has_lost_masks(operation).await? {
+                asked.mask();
+            }
+        }
+        Ok(asked)
+    }
+
+    /// The payload paths of a kept filter whose values are masked in data that it may find. When the masks cannot be read, nothing may be shown.
+    pub(crate) async fn masked_paths(&self, filter: &JobFilter) -> Result<Vec<String>, ServiceError> {
+        Ok(self.delivery.restrict_to_visible(Scope::AllApps, filter).await?.1)
+    }
+
+    /// Whether an app or an integration that an operation was about is deleted: what it had masked is not known any more.
+    async fn has_lost_masks(&self, operation: &Operation) -> Result<bool, ServiceError> {
+        let Operation { filter, breakdown, .. } = operation;
+        let found = breakdown.iter().map(|part| part.integration_id);
+        let ids: BTreeSet<_> = found.chain(filter.integration_id).collect();
+        let ids: Vec<_> = ids.into_iter().collect();
+        // An app has at least its built-in integration.
+        let left = stats::names(self.pool(), Scope::AllApps, &ids, filter.app_id).await?;
+        let has_app = filter.app_id.is_none_or(|id| left.values().any(|name| name.app_id == id));
+        Ok(!has_app || ids.iter().any(|id| !left.contains_key(id)))
     }
 
     /// The filter of a list of jobs, restricted to what the actor may filter by.

@@ -18,7 +18,12 @@ impl Headgate {
         actor: &Allowed<permission::Read>,
         page: PageRequest,
     ) -> Result<Page<Operation>, ServiceError> {
-        self.shown(actor, operations::list(&self.lists, actor.scope(), page).await?).await
+        let Page { items, next_cursor } = operations::list(&self.lists, actor.scope(), page).await?;
+        let mut shown = Vec::with_capacity(items.len());
+        for operation in items {
+            shown.push(self.shown_operation(actor, operation).await?);
+        }
+        Ok(Page { items: shown, next_cursor })
     }
 
     /// The console's page of operations.
@@ -42,7 +47,7 @@ impl Headgate {
         actor: &Allowed<permission::Read>,
         id: OperationId,
     ) -> Result<Operation, ServiceError> {
-        self.shown(actor, operations::get(self.pool(), actor.scope(), id).await?).await
+        self.shown_operation(actor, operations::get(self.pool(), actor.scope(), id).await?).await
     }
 
     /// The console's page of an operation.
@@ -91,6 +96,6 @@ impl Headgate {
             })
             .await?;
         self.delivery.wake();
-        self.shown(actor, operation).await
+        self.shown_operation(actor, operation).await
     }
 }

@@ -178,8 +178,8 @@ fn composed(limits: Vec<RateLimitRow>, snapshot: &Snapshot) -> Vec<LimitRow> {
         .collect()
 }
 
-/// For one integration the sampler's estimate. For several the best that the limit allows; none where more jobs arrive than it allows,
-/// or where one of them sends nothing.
+/// For one integration the sampler's estimate. For several the best that the limit allows: 0 where nothing waits, none where jobs wait and more
+/// arrive than it allows, or where one of them sends nothing.
 fn eta(row: &LimitRow, gauges: &HashMap<IntegrationId, &IntegrationGauge>) -> Option<i64> {
     if row.members.len() == 1 {
         return row.eta_seconds;
@@ -191,7 +191,7 @@ fn eta(row: &LimitRow, gauges: &HashMap<IntegrationId, &IntegrationGauge>) -> Op
     let limit = RateLimit { requests: row.requests, per_seconds: row.per_seconds };
     match what_if(row.outstanding, row.accepted_per_minute, limit) {
         WhatIf::Drains { seconds, .. } => Some(seconds),
-        WhatIf::Nothing => Some(0),
+        WhatIf::Nothing { .. } | WhatIf::PilesUp { .. } => Some(0),
         WhatIf::Never { .. } => None,
     }
 }

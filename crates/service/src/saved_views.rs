@@ -83,27 +83,30 @@ impl Headgate {
         id: SavedViewId,
         mut changes: SavedViewChanges,
     ) -> Result<SavedView, ServiceError> {
+        let view = self.find_view(actor, id).await?;
+        let is_pin_alone = changes.is_pin_alone();
+        // Before the input is checked: who may not change the view cannot mend its faults either.
+        if !is_pin_alone && !view.may_be_changed_by(actor.role) {
+            return Err(ServiceError::beyond_role());
+        }
         let query = changes.query.as_deref().map(|query| SavedQuery::parse(query, Utc::now())).transpose()?;
         let filter = query.map(|query| {
             changes.query = Some(query.text);
             query.filter
         });
-        let view = self.find_view(actor, id).await?;
         changes.check(actor)?;
         let filter = match filter {
             Some(filter) => Some(self.checked(&filter).await?),
             None => None,
         };
-        let view = if changes.is_pin_alone() {
+        let view = if is_pin_alone {
             changes.if_match.check(view.updated_at).map_err(QueueError::from)?;
             self.pin_view(actor, id, changes.is_pinned).await?
-        } else if view.may_be_changed_by(actor.role) {
+        } else {
             if filter.is_none() {
                 self.check_threshold(actor, &view, &changes).await?;
             }
             self.update_view(actor, id, &changes, filter.as_ref()).await?
-        } else {
-            return Err(ServiceError::beyond_role());
         };
         self.masked_view(actor, view).await
     }
@@ -193,10 +196,7 @@ impl Headgate {
         for view in views {
             let is_masked = match SavedQuery::filter_of(&view.query) {
                 Ok(filter) if filter.payload.is_none() => false,
-                Ok(filter) => {
-                    let (_, hidden) = self.delivery.restrict_to_visible(Scope::AllApps, &filter).await?;
-                    !hidden.is_empty()
-                }
+                Ok(filter) => !self.masked_paths(&filter).await?.is_empty(),
                 // Saved by a newer version: what it asks for is not known.
                 Err(_) => true,
             };

@@ -21,16 +21,35 @@ impl Headgate {
         actor: &Allowed<permission::Configure>,
         id: AuditEntryId,
     ) -> Result<AuditEntry, ServiceError> {
-        let entry = audit::get(self.access.pool(), id).await?;
-        if entry.undone_by.is_some() {
-            return Err(conflict("already-undone", "This was undone already."));
-        }
+        let entry = self.not_undone(id).await?;
         let action = undo::undo(&entry).ok_or_else(|| {
             conflict("no-inverse", "This cannot be undone: the action has no inverse, or the log does not have enough details of it.")
         })?;
-        self.refuse_if_changed(actor, &entry, &action).await?;
-        following(Follows::Undoes(id), self.run_from_log(actor, action)).await?;
+        if let Err(error) = self.run_undo(actor, &entry, action).await {
+            // Somebody else may have undone it since the line was read, and the error may be a consequence of that.
+            self.not_undone(id).await?;
+            return Err(error);
+        }
         Ok(audit::following(self.access.pool(), id).await?)
+    }
+
+    /// A line that nobody has undone.
+    async fn not_undone(&self, id: AuditEntryId) -> Result<AuditEntry, ServiceError> {
+        let entry = audit::get(self.access.pool(), id).await?;
+        if entry.undone_by.is_some() {
+            return Err(AccessError::already_undone().into());
+        }
+        Ok(entry)
+    }
+
+    async fn run_undo(
+        &self,
+        actor: &Actor,
+        entry: &AuditEntry,
+        action: UndoAction,
+    ) -> Result<(), ServiceError> {
+        self.refuse_if_changed(actor, entry, &action).await?;
+        following(Follows::Undoes(entry.id), self.run_from_log(actor, action)).await
     }
 
     /// Repeats a line's change. Returns the new line.
@@ -75,7 +94,7 @@ impl Headgate {
             }
             UndoAction::RevokeApiKey(id) => {
                 let actor = &within_role::<ManageAccess>(actor)?;
-                self.revoke_api_key(actor, id).await?;
+                self.revoke_api_key(actor, id).await?.ok_or_else(changed_since)?;
             }
             UndoAction::StartResync(id, wanted) => {
                 let actor = &within_role::<Resync>(actor)?;
@@ -136,10 +155,7 @@ impl Headgate {
         };
         let is_changed = undo::settings(after).iter().any(|(name, value)| now.get(name) != Some(value));
         if is_changed {
-            return Err(conflict(
-                "changed-since",
-                "It was changed again since. Check its current values and change those instead.",
-            ));
+            return Err(changed_since());
         }
         Ok(())
     }
@@ -152,6 +168,13 @@ fn within_role<P: Needs>(actor: &Actor) -> Result<Allowed<P>, ServiceError> {
 
 fn shown<T: Serialize>(what: &T) -> Value {
     serde_json::to_value(what).unwrap_or_default()
+}
+
+fn changed_since() -> ServiceError {
+    conflict(
+        "changed-since",
+        "It was changed again since. Check its current values and change those instead.",
+    )
 }
 
 fn conflict(code: &'static str, detail: &'static str) -> ServiceError {

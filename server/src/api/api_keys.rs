@@ -20,6 +20,8 @@ async fn list_api_keys(can: Can<ReadDeployment>, query: ListQuery<NoFilter>) -> 
 }
 
 /// Creates an API key. Only this answer shows it.
+///
+/// The role `worker` is reserved for workers that run outside of Headgate: a key of it may call nothing yet (403).
 #[utoipa::path(post, path = "/api-keys", tag = "Access", request_body = NewApiKey,
     responses((status = 201, body = ApiKeyWithSecret)))]
 async fn create_api_key(
@@ -29,7 +31,7 @@ async fn create_api_key(
     Ok((StatusCode::CREATED, Answer(can.headgate.create_api_key(&can, &new).await?)))
 }
 
-/// Revokes an API key: it is refused from the next request on.
+/// Revokes an API key: it is refused from the next request on. Revoking it again changes nothing (204).
 #[utoipa::path(delete, path = "/api-keys/{id}", tag = "Access", responses((status = 204)))]
 async fn revoke_api_key(can: Can<ManageAccess>, Id(id): Id<ApiKeyId>) -> Result<StatusCode, Problem> {
     can.headgate.revoke_api_key(&can, id).await?;

@@ -21,7 +21,7 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
 
 /// Lists bulk actions, and deletions of apps and integrations, newest first.
 ///
-/// Payload values in their filters read `[masked]` unless the key's role is operator.
+/// Payload values in their filters read `[masked]` where they do in payloads, unless the key's role is operator.
 #[utoipa::path(get, path = "/operations", tag = "Operations", params(PageParams),
     responses((status = 200, body = Page<Operation>)))]
 async fn list_operations(can: Can<Read>, query: ListQuery<NoFilter>) -> JsonResult<Page<Operation>> {

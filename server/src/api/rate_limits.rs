@@ -41,7 +41,8 @@ async fn list_limit_use(
 }
 
 /// Lists every limit of every integration, on one page.
-#[utoipa::path(get, path = "/rate-limits", tag = "Deployment", responses((status = 200, body = Page<RateLimitStatus>)))]
+#[utoipa::path(get, path = "/rate-limits", tag = "Deployment", responses((status = 200, body = Page<RateLimitStatus>),
+    (status = 422, description = "A query parameter is not known, or cannot be read.")))]
 async fn list_rate_limits(
     can: Can<ReadDeployment>,
     _: ListQuery<NoFilter>,

@@ -23,7 +23,8 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
 /// Views that somebody pinned or that have a threshold are counted every few seconds, once for all users (`count`, with its time);
 /// `alerting_since` is set once the threshold is reached. If a view filters by a value that has since been masked, readers for whom it is masked
 /// see `[masked]` instead of the payload values in its query, and neither its count nor whether it alerts.
-#[utoipa::path(get, path = "/saved-views", tag = "Jobs", responses((status = 200, body = Page<SavedView>)))]
+#[utoipa::path(get, path = "/saved-views", tag = "Jobs", responses((status = 200, body = Page<SavedView>),
+    (status = 422, description = "A query parameter is not known, or cannot be read.")))]
 async fn list_saved_views(can: Can<OpenConsole>, _: ListQuery<NoFilter>) -> JsonResult<Page<SavedView>> {
     Ok(Answer(Page { items: can.headgate.saved_views(&can).await?, next_cursor: None }))
 }

@@ -93,7 +93,8 @@ async fn get_overview(can: Can<Read>, Query(params): Query<MomentParams>) -> Jso
 }
 
 /// Lists the gauges of every integration, on one page; as old as `/stats/overview`.
-#[utoipa::path(get, path = "/stats/integrations", tag = "Statistics", responses((status = 200, body = Page<IntegrationGauge>)))]
+#[utoipa::path(get, path = "/stats/integrations", tag = "Statistics", responses((status = 200, body = Page<IntegrationGauge>),
+    (status = 422, description = "A query parameter is not known, or cannot be read.")))]
 async fn list_gauges(can: Can<Read>, _: Query<NoFilter>) -> JsonResult<Page<IntegrationGauge>> {
     Ok(Answer(Page { items: can.headgate.gauges(&can).await?, next_cursor: None }))
 }

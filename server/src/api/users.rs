@@ -41,7 +41,7 @@ async fn get_user(can: Can<ReadDeployment>, Id(id): Id<UserId>) -> Result<Tagged
 
 /// Changes a user. A new role or password, or disabling, ends the user's sessions. The last operator must remain one (409).
 #[utoipa::path(patch, path = "/users/{id}", tag = "Access", request_body = UserChanges,
-    responses((status = 200, body = User)))]
+    responses((status = 200, body = User), (status = 409, description = "It is the last operator (`last-operator`).")))]
 async fn update_user(
     can: Can<ManageAccess>,
     Id(id): Id<UserId>,
@@ -53,7 +53,8 @@ async fn update_user(
 }
 
 /// Deletes a user with all sessions; the audit log keeps what the user did. The last operator cannot be deleted (409).
-#[utoipa::path(delete, path = "/users/{id}", tag = "Access", responses((status = 204)))]
+#[utoipa::path(delete, path = "/users/{id}", tag = "Access",
+    responses((status = 204), (status = 409, description = "It is the last operator (`last-operator`).")))]
 async fn delete_user(
     can: Can<ManageAccess>,
     Id(id): Id<UserId>,

@@ -14,7 +14,8 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
 /// Lists the processes that claim jobs, the latest start first, on one page.
 ///
 /// These are the ones whose lease is valid, and those that lost it in the last ten minutes (`lease` is `lost`).
-#[utoipa::path(get, path = "/workers", tag = "Deployment", responses((status = 200, body = Page<Worker>)))]
+#[utoipa::path(get, path = "/workers", tag = "Deployment", responses((status = 200, body = Page<Worker>),
+    (status = 422, description = "A query parameter is not known, or cannot be read.")))]
 async fn list_workers(can: Can<ReadDeployment>, _: ListQuery<NoFilter>) -> JsonResult<Page<Worker>> {
     Ok(Answer(Page { items: can.headgate.workers(&can).await?, next_cursor: None }))
 }

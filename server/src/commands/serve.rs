@@ -44,7 +44,9 @@ pub(super) async fn serve(settings: ServeSettings, sample: Sample) -> anyhow::Re
     let listener = bind(settings.listen.address).await?;
     let stop = CancellationToken::new();
     shutdown::watch(stop.clone(), settings.engine.workers.shutdown_grace + DATABASE_STOP_TIMEOUT)?;
-    let database = Database::open(&settings.database, Mode::Own).await?;
+    let Some(database) = Database::open_unless(&stop, &settings.database, Mode::Own).await? else {
+        return Ok(ExitCode::SUCCESS);
+    };
     let result = with_database(&settings, sample, listener, &database, stop).await;
     database.close().await;
     result.map(|()| ExitCode::SUCCESS)

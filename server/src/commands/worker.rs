@@ -1,9 +1,8 @@
 //! `headgate worker`: runs jobs against a database that `serve` or `migrate` has prepared.
 
-use crate::config::{DatabaseSettings, EngineSettings, Sources, TelemetrySettings};
+use crate::config::{ConfigError, DatabaseSettings, EngineSettings, Sources, TelemetrySettings};
 use crate::program::{Database, Engine, Mode, block_on, close_by, connect, delivery, master_key};
 use crate::{shutdown, telemetry};
-use anyhow::bail;
 use std::{process::ExitCode, time::Duration};
 use tokio_util::sync::CancellationToken;
 
@@ -18,12 +17,15 @@ pub fn run(sources: &Sources) -> anyhow::Result<ExitCode> {
     let database = DatabaseSettings::read(sources)?;
     let settings = EngineSettings::read(sources)?;
     if settings.workers.workers == 0 {
-        bail!("HEADGATE_WORKERS=0: a worker without workers has nothing to do");
+        let words = "HEADGATE_WORKERS=0: a worker without workers has nothing to do";
+        return Err(ConfigError::Contradiction(words.into()).into());
     }
     block_on(async {
         let stop = CancellationToken::new();
         shutdown::watch(stop.clone(), settings.workers.shutdown_grace + SHUTDOWN_TIMEOUT)?;
-        let database = Database::open(&database, Mode::Join).await?;
+        let Some(database) = Database::open_unless(&stop, &database, Mode::Join).await? else {
+            return Ok(ExitCode::SUCCESS);
+        };
         let result = work(&database, &settings, stop).await;
         database.close().await;
         result.map(|()| ExitCode::SUCCESS)

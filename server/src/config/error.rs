@@ -40,7 +40,7 @@ pub enum ConfigError {
     /// The file cannot be read.
     #[error("--config {path}: {reason}")]
     File { path: String, reason: String },
-    /// Settings that contradict each other, or a missing one.
+    /// Settings that contradict each other or the database, or a missing one.
     #[error("{0}")]
     Contradiction(String),
 }

@@ -67,6 +67,7 @@ pub(super) fn measures(text: &mut Text, measures: &Measures) {
         ("dead", sums.dead),
         ("cancelled", sums.cancelled),
         ("given_back", sums.limited),
+        ("lost", sums.lost),
     ] {
         let about = "Attempts by how they ended, since the beginning of the deployment.";
         text.counter("headgate_attempts_total", about, &[("outcome", outcome)], n);

@@ -36,7 +36,7 @@ pub(crate) async fn authenticate_session(
         Err(error) if is_api => return Problem::from(error).into_response(),
         // The console has its own page for this.
         Err(error) => {
-            tracing::warn!(%error, "a session could not be looked up");
+            tracing::warn!(error = %model::text::causes(&error), "a session could not be looked up");
             request.extensions_mut().insert(SessionUnknown);
             None
         }

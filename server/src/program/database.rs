@@ -67,6 +67,19 @@ impl Database {
         }
     }
 
+    /// As [`Self::open`], unless `stop` is cancelled while an external database is awaited: then none. (A cluster of our own is first started, then
+    /// stopped in order.)
+    pub(crate) async fn open_unless(
+        stop: &CancellationToken,
+        settings: &DatabaseSettings,
+        mode: Mode,
+    ) -> anyhow::Result<Option<Self>> {
+        tokio::select! {
+            opened = Self::open(settings, mode) => opened.map(Some),
+            () = stop.cancelled(), if settings.url.is_some() => Ok(None),
+        }
+    }
+
     /// Stops the cluster if this process started it. Pools must be closed before.
     pub(crate) async fn close(self) {
         let Some(keeper) = self.keeper else { return };
@@ -127,10 +140,30 @@ async fn wait_until_it_answers(url: &Secret) -> anyhow::Result<()> {
                 sleep(Duration::from_millis(500)).await;
             }
             Err(error) => {
-                return Err(anyhow::Error::new(error).context("the database of HEADGATE_DATABASE_URL"));
+                let what = refusal(&error, url);
+                return Err(anyhow::Error::new(error).context(what));
             }
         }
     }
+}
+
+/// What the database refused, and how to mend it where that is known; the error has the database's own words.
+fn refusal(error: &sqlx::Error, url: &Secret) -> String {
+    let code = error.as_database_error().and_then(|error| error.code());
+    let remedy = match (code.as_deref(), PgConnectOptions::from_str(url.expose())) {
+        (Some("3D000"), Ok(options)) => {
+            let database = options.get_database().unwrap_or(options.get_username());
+            format!(" does not exist: create it (`createdb {database}`) or name another one")
+        }
+        (Some(code), Ok(options)) if code.starts_with("28") => {
+            let user = options.get_username();
+            format!(
+                " does not let the user {user} in: create that role if it is missing (`createuser {user}`), or correct the password or pg_hba.conf"
+            )
+        }
+        _ => String::new(),
+    };
+    format!("the database of HEADGATE_DATABASE_URL{remedy}")
 }
 
 /// Connects without a pool, because a pool would only report a timeout instead of the cause.

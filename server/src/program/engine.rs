@@ -1,7 +1,6 @@
 //! The engine of a process: deliveries, claiming, maintenance.
 
-use crate::config::EngineSettings;
-use anyhow::bail;
+use crate::config::{ConfigError, EngineSettings};
 use delivery::{Delivery, DeliveryConfig, DeliveryError, MasterKey, TargetGuard};
 use model::retention::Retained;
 use queue::maintenance::{Maintenance, MaintenanceHealth, Service};
@@ -114,9 +113,10 @@ pub(crate) async fn delivery(
         Delivery::new(pool.clone(), master_key, guard, delivery_config(settings), Waker::new(pool.clone()))?;
     match delivery.check_master_key().await {
         // The error's own text is not used: for one wrong key in 256 it would report a damaged secret.
-        Err(DeliveryError::Sealed(_)) => bail!(
-            "HEADGATE_MASTER_KEY: this key does not decrypt the secrets in this database: they were encrypted with another one"
-        ),
+        Err(DeliveryError::Sealed(_)) => {
+            let words = "HEADGATE_MASTER_KEY: this key does not decrypt the secrets in this database: they were encrypted with another one";
+            return Err(ConfigError::Contradiction(words.into()).into());
+        }
         checked => checked?,
     }
     Ok(delivery)

@@ -59,6 +59,24 @@ async fn numbers_that_would_change_are_refused_with_their_place(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn the_fields_of_an_object_are_not_read_from_an_array(pool: PgPool) {
+    let (_server, client, app) = Server::with_app(pool.clone()).await;
+    for (path, body, pointer) in [
+        ("/apps", json!(["Shop"]), ""),
+        ("/api-keys", json!(["ci", "operator"]), ""),
+        ("/users", json!(["ada@example.test", "Ada", "operator", "correct horse battery"]), ""),
+        ("/jobs", json!([[app, null, "export"]]), "/0"),
+        ("/jobs/bulk", json!({"action": "cancel", "filter": ["failed"]}), "/filter"),
+    ] {
+        let refused = client.post(path, body).await;
+        assert_eq!(refused.pointers(422), [pointer], "{path}");
+        assert!(refused.text.contains("array, expected an object"), "{}", refused.text);
+    }
+    assert_eq!(client.get("/api-keys").await.ok(200)["items"], json!([]));
+    assert_eq!(rows(&pool).await, 0);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn other_content_types_are_refused(pool: PgPool) {
     let (_server, client, app) = Server::with_app(pool.clone()).await;
     let event = an_event(&app, "1").to_string();
@@ -270,6 +288,10 @@ async fn refusals_use_terms_of_json_and_not_of_rust(pool: PgPool) {
     for (path, body, pointer) in [
         ("/events", json!(7), ""),
         ("/events", json!([7]), "/0"),
+        ("/events", json!([[app, "record.updated", "product", "1"]]), "/0"),
+        ("/api-keys", json!(["ci", "operator"]), ""),
+        ("/jobs/bulk", json!({"action": "cancel", "filter": ["failed"]}), "/filter"),
+        ("/jobs", json!({"app_id": app, "job_type": ["x"]}), "/job_type"),
         ("/jobs", json!({"app_id": app, "job_type": "x", "priority": "high"}), "/priority"),
         ("/jobs", json!({"app_id": app, "job_type": "x", "max_attempts": 1.5}), "/max_attempts"),
         ("/jobs", json!({"app_id": app, "job_type": 7}), "/job_type"),

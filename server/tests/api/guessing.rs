@@ -187,12 +187,14 @@ async fn values_that_a_bulk_action_asked_for_are_masked_for_others_and_repeated_
     assert_eq!(done["changed"], 1);
     let id = done["operation_id"].as_str().unwrap();
     let (operation, log) = (format!("/operations/{id}"), "/audit-log?action=job.bulk_cancel");
+    // A line of the audit log outlives the integrations whose masks count, so that it shows no value.
     let masked = json!({"customer.email": "[masked]", "n": "[masked]"});
+    let shown = json!({"customer.email": "[masked]", "n": "1"});
     let support = server.key(Role::Support, None).await;
     let auditor = server.key(Role::Auditor, None).await;
     for reader in [&support, &auditor] {
-        assert_eq!(reader.get(&operation).await.ok(200)["filter"]["payload"], masked);
-        assert_eq!(reader.get("/operations").await.ok(200)["items"][0]["filter"]["payload"], masked);
+        assert_eq!(reader.get(&operation).await.ok(200)["filter"]["payload"], shown);
+        assert_eq!(reader.get("/operations").await.ok(200)["items"][0]["filter"]["payload"], shown);
         // The list that the operation's page leads to says why it is empty.
         let list = format!("/jobs?integration_id={waiting}&payload.n=%5Bmasked%5D");
         assert_eq!(reader.get(&list).await.pointers(422), ["payload.n"]);

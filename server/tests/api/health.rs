@@ -22,10 +22,16 @@ struct Process {
 
 impl Process {
     async fn start(pool: &PgPool, engine: Option<EngineReport>) -> Self {
+        Self::start_with(pool, pool, engine).await
+    }
+
+    /// With a pool of its own for the check.
+    async fn start_with(pool: &PgPool, own: &PgPool, engine: Option<EngineReport>) -> Self {
         let end = CancellationToken::new();
         let (stop, live) = (CancellationToken::new(), LiveHub::start(pool.clone(), end.clone()));
         let health = Health {
-            pool: pool.clone(),
+            pool: own.clone(),
+            requests: pool.clone(),
             maintenance: without_leader(pool),
             engine: engine.map(|report| -> health::EngineReporter { Arc::new(move || report.clone()) }),
             replica: None,
@@ -164,12 +170,26 @@ async fn a_stopping_process_is_not_ready_but_healthy(pool: PgPool) {
     assert_eq!(process.get("/healthz", "*/*").await.0, 200);
 }
 
-#[tokio::test]
-async fn without_database_it_is_not_ready_and_hides_the_address() {
-    let nowhere = PgPoolOptions::new()
+/// A pool that gets no connection, as when Postgres is full: sqlx repeats a connection that is refused just the same.
+fn without_connections() -> PgPool {
+    PgPoolOptions::new()
         .acquire_timeout(Duration::from_secs(1))
         .connect_lazy("postgres://nobody@127.0.0.1:1/nothing")
-        .unwrap();
+        .unwrap()
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_process_that_gets_no_further_connection_is_ready_while_it_has_some(pool: PgPool) {
+    a_healthy_deployment(&pool, &Measures::default()).await;
+    let process = Process::start_with(&pool, &without_connections(), Some(healthy())).await;
+    let mut changes = process.live.subscribe();
+    changes.wait_for(|state| state.snapshot.is_some()).await.unwrap();
+    process.assert_check("database", CheckState::Ok, "answers").await;
+}
+
+#[tokio::test]
+async fn without_database_it_is_not_ready_and_hides_the_address() {
+    let nowhere = without_connections();
     let process = Process::start(&nowhere, Some(healthy())).await;
     let (code, readiness) = process.readiness().await;
     assert_eq!((code, readiness.status.as_str()), (503, "not_ready"));

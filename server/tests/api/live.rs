@@ -1,4 +1,4 @@
-use crate::support::{Answer, Client, Server, Statements, a_job, a_webhook, an_app};
+use crate::support::{Answer, Client, Server, Statements, a_webhook, an_app};
 use chrono::{DateTime, TimeDelta, Utc};
 use futures::{Stream, StreamExt, future::join_all};
 use model::actor::Role;
@@ -267,15 +267,16 @@ async fn an_open_object_is_sent_at_first_and_after_each_change(pool: PgPool) {
 #[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn an_open_operation_has_payload_values_of_its_filter_masked(pool: PgPool) {
     let (server, client, app) = Server::with_app(pool).await;
-    let integration = a_webhook(&client, &app, "http://127.0.0.1:9/").await;
-    a_job(&client, &integration).await;
-    let filter = json!({"integration_id": integration, "payload": {"n": "1"}});
+    a_job_of(&client, &app, json!({"apiKey": "hunter2", "n": 1})).await;
+    let integration = client.get("/jobs").await.ok(200)["items"][0]["integration_id"].clone();
+    let filter = json!({"integration_id": integration, "payload": {"apiKey": "hunter2", "n": "1"}});
     let done = client.post("/jobs/bulk", json!({"action": "cancel", "filter": filter})).await.ok(200);
     let operation = done["operation_id"].as_str().unwrap();
     let support = server.key(Role::Support, None).await;
-    for (viewer, value) in [(&client, "1"), (&support, "[masked]")] {
+    for (viewer, value) in [(&client, "hunter2"), (&support, "[masked]")] {
         let mut of_operation = open_stream(viewer, "operation", operation).await;
-        assert_eq!(of_operation.update().await["filter"]["payload"], json!({"n": value}));
+        let asked = of_operation.update().await["filter"]["payload"].clone();
+        assert_eq!(asked, json!({"apiKey": value, "n": "1"}));
     }
 }
 

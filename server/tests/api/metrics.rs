@@ -82,8 +82,15 @@ async fn all_metrics_are_valid_and_documented(pool: PgPool) {
     .await
     .unwrap();
     sqlx::query("vacuum headgate.jobs").execute(&pool).await.unwrap();
+    sqlx::query(
+        "insert into headgate.throughput_deltas (integration_id, lost) values (gen_random_uuid(), 3)",
+    )
+    .execute(&pool)
+    .await
+    .unwrap();
     let text = until(&server, |text| {
         text.contains("headgate_attempts_total{outcome=\"dead\"} 2")
+            && text.contains("headgate_attempts_total{outcome=\"lost\"} 3")
             && text.contains("headgate_recount_last_run_timestamp_seconds")
             && text.contains("headgate_integration_attempt_duration_p95_seconds")
             && text.contains("headgate_table_last_vacuum_age_seconds")

@@ -266,6 +266,20 @@ fn limits_are_in_the_schemas() {
 }
 
 #[test]
+fn roles_are_described_and_the_reserved_one_is_named_where_keys_are_created() {
+    let document = document();
+    let role = document["components"]["schemas"]["Role"].clone();
+    let described = role["description"].as_str().unwrap();
+    for name in role["enum"].as_array().unwrap() {
+        assert!(described.contains(&format!("`{}`", name.as_str().unwrap())), "{name}: {described}");
+    }
+    let created = document["paths"]["/api-keys"]["post"]["description"].as_str().unwrap();
+    for text in [described, created] {
+        assert!(text.contains("`worker` is reserved") && text.contains("may call nothing yet"), "{text}");
+    }
+}
+
+#[test]
 fn every_answer_is_described_and_every_refusal_is_a_problem() {
     let document = document();
     for (path, item) in document["paths"].as_object().unwrap() {
@@ -290,8 +304,35 @@ fn every_answer_is_described_and_every_refusal_is_a_problem() {
         ("/apps/{id}", "delete", "409"),
         ("/integrations/{id}", "delete", "409"),
         ("/integrations/{id}/resync", "post", "429"),
+        ("/users/{id}", "patch", "409"),
+        ("/users/{id}", "delete", "409"),
     ] {
         assert!(document["paths"][path][method]["responses"][status].is_object(), "{method} {path} {status}");
+    }
+}
+
+const UNKNOWN_ID: &str = "01890a5d-ac96-774b-bcce-b302099a8057";
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn the_answer_to_an_unknown_parameter_is_described(pool: PgPool) {
+    let server = Server::start(pool).await;
+    let client = server.operator();
+    let document = document();
+    let mut refused = Vec::new();
+    for (path, item) in document["paths"].as_object().unwrap() {
+        let Some(operation) = item.get("get") else { continue };
+        let steps = path.split('/').map(|step| if step.starts_with('{') { UNKNOWN_ID } else { step });
+        let concrete = steps.collect::<Vec<_>>().join("/");
+        let answer = client.get(&format!("{concrete}?nonsense=1")).await;
+        assert!(operation["responses"][answer.status.to_string()].is_object(), "{path}: {}", answer.status);
+        if answer.status == 422 {
+            let detail = answer.json()["errors"][0]["detail"].as_str().unwrap().to_owned();
+            assert!(detail.starts_with("is not known here") && !detail.ends_with(": "), "{path}: {detail}");
+            refused.push(path.as_str());
+        }
+    }
+    for path in ["/workers", "/rate-limits", "/saved-views", "/stats/integrations", "/jobs", "/live"] {
+        assert!(refused.contains(&path), "{path} is not refused: {refused:?}");
     }
 }
 

@@ -47,6 +47,10 @@ async fn a_shared_view_is_changed_by_its_owner_and_by_operators(pool: PgPool) {
     let new = json!({"name": "Ours", "query": "status=failed", "is_shared": true});
     let ours = ada.post("/saved-views", new).await.ok(201);
     ben.patch(&path(&ours), json!({"name": "Ben's"})).await.problem(403);
+    for faulty in [json!({"name": ""}), json!({"query": "status=nonsense"}), json!({"alert_at": 0})] {
+        ben.patch(&path(&ours), faulty.clone()).await.problem(403);
+        ada.patch(&path(&ours), faulty).await.problem(422);
+    }
     ben.delete(&path(&ours)).await.problem(403);
     // Pins are personal.
     let pinned = ben.patch(&path(&ours), json!({"is_pinned": true})).await.ok(200);

@@ -1,10 +1,35 @@
-//! The commands import, export and admin.
+//! The commands migrate, import, export and admin.
 
 use crate::support::{Api, Behaviour, Database, Program, Receiver, eventually, headgate, run};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
+use sqlx::{Connection as _, Executor as _, PgConnection};
 use std::{process::Stdio, time::Duration};
 use tokio::io::AsyncWriteExt as _;
+
+#[tokio::test]
+async fn migrate_says_where_it_installs_and_what_it_finds() {
+    let database = Database::create().await;
+    let mut connection = PgConnection::connect(database.url()).await.unwrap();
+    connection.execute("create table public.orders (id int)").await.unwrap();
+    let migrate = async || {
+        let output = run(&["migrate"], &[("HEADGATE_DATABASE_URL", database.url())], "").await;
+        assert_eq!(output.code, Some(0), "{}", output.err);
+        output.err
+    };
+    let log = migrate().await;
+    assert!(log.contains("has tables of other programs"), "{log}");
+    assert!(log.contains("installed Headgate in the schema headgate of the database program_"), "{log}");
+    let log = migrate().await;
+    assert!(log.contains("is up to date, at migration "), "{log}");
+    let tomorrow =
+        "insert into public._sqlx_migrations (version, description, success, checksum, execution_time)
+        values (9999, 'tomorrow', true, '', 0)";
+    connection.execute(tomorrow).await.unwrap();
+    let log = migrate().await;
+    assert!(log.contains("is at migration 9999, newer than this program's "), "{log}");
+    database.drop().await;
+}
 
 #[tokio::test]
 async fn rejects_are_listed_by_line_and_the_rest_is_imported() {

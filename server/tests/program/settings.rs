@@ -27,6 +27,8 @@ async fn an_unknown_or_invalid_setting_prevents_the_start_with_one_line() {
         let line = refused(&["serve"], &[environment]).await;
         assert!(line.contains(words), "{line}");
     }
+    let line = refused(&["worker"], &[("HEADGATE_WORKERS", "0")]).await;
+    assert!(line.contains("HEADGATE_WORKERS=0: a worker without workers"), "{line}");
 }
 
 #[tokio::test]

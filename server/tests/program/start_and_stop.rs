@@ -1,10 +1,12 @@
 //! Start, readiness, metrics and shutdown, also while the database is away.
 
-use crate::support::{Api, Behaviour, Database, Output, Program, Receiver, eventually, run};
-use nix::sys::signal::Signal;
+use crate::support::{Api, Behaviour, Database, Output, Program, Receiver, eventually, headgate, run};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
-use std::time::Duration;
+use std::{process::Stdio, time::Duration};
+use tokio::io::{AsyncBufReadExt as _, BufReader};
 
 const TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -59,6 +61,42 @@ async fn an_unreachable_database_is_reported_in_one_line() {
 }
 
 #[tokio::test]
+async fn a_missing_role_or_database_is_reported_with_what_to_do() {
+    let database = Database::create().await;
+    let refused = async |url: &str, words: &str| {
+        let Output { code, err, .. } = run(&["migrate"], &[("HEADGATE_DATABASE_URL", url)], "").await;
+        assert_eq!((code, err.lines().count()), (Some(1), 1), "{err}");
+        assert!(err.contains(words), "{err}");
+    };
+    let url = database.url().to_owned();
+    refused(&format!("{url}&user=stranger"), "create that role if it is missing (`createuser stranger`)")
+        .await;
+    database.drop().await;
+    refused(&url, "does not exist: create it (`createdb program_").await;
+}
+
+#[tokio::test]
+async fn a_signal_ends_the_start_while_it_waits_for_the_database() {
+    let free = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("postgres://me@{}/x", free.local_addr().unwrap());
+    drop(free);
+    let mut worker = headgate(&["worker"])
+        .envs([("HEADGATE_DATABASE_URL", url.as_str()), ("HEADGATE_LOG", "debug")])
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut log = BufReader::new(worker.stderr.take().unwrap()).lines();
+    while let Some(line) = log.next_line().await.unwrap() {
+        if line.contains("waiting for the database") {
+            break;
+        }
+    }
+    kill(Pid::from_raw(worker.id().unwrap().cast_signed()), Signal::SIGTERM).unwrap();
+    // When the time to wait is over, the code is 1.
+    assert_eq!(worker.wait().await.unwrap().code(), Some(0));
+}
+
+#[tokio::test]
 async fn an_external_database_needs_a_master_key() {
     let database = Database::create().await;
     let Output { code, err, .. } =
@@ -81,7 +119,7 @@ async fn a_wrong_master_key_prevents_the_start_with_one_line() {
         [&["serve", "--listen", "127.0.0.1:0"][..], &["demo", "--listen", "127.0.0.1:0"], &["worker"]]
     {
         let Output { code, out, err } = run(command, &environment, "").await;
-        assert_eq!((code, out.as_str()), (Some(1), ""), "{command:?}: {err}");
+        assert_eq!((code, out.as_str()), (Some(2), ""), "{command:?}: {err}");
         let errors: Vec<&str> = err.lines().filter(|line| line.starts_with("headgate: ")).collect();
         assert!(errors.len() == 1 && errors[0].contains("HEADGATE_MASTER_KEY"), "{command:?}: {err}");
         assert!(!err.contains(other));

@@ -140,7 +140,7 @@ fn Row(
             <td class="what">
                 <b class="font-semibold">{key.name}</b>
                 <span class="block type-label text-faint font-mono">
-                    {format!("hg_{}_{}_…", key.role, key.prefix)}
+                    {format!("{}_…", key.prefix)}
                 </span>
             </td>
             <td class="where">{key.role.as_str()}</td>

@@ -150,12 +150,12 @@ pub(crate) async fn list(pool: &PgPool, page: PageRequest) -> Result<Vec<ApiKey>
     Ok(rows.into_iter().map(ApiKey::from).collect())
 }
 
-/// Revoking again keeps the first `revoked_at`.
+/// `None`: there is no such key, or it was revoked before.
 pub(crate) async fn revoke(conn: &mut PgConnection, id: ApiKeyId) -> Result<Option<ApiKey>, sqlx::Error> {
     let row = sqlx::query_as!(
         Row,
         r#"
-        update headgate.api_keys set revoked_at = coalesce(revoked_at, clock_timestamp()) where id = $1
+        update headgate.api_keys set revoked_at = clock_timestamp() where id = $1 and revoked_at is null
         returning id as "id: ApiKeyId", name, role, app_id as "app_id: AppId", prefix,
                   created_at, expires_at, revoked_at, last_used_at
         "#,
@@ -164,4 +164,14 @@ pub(crate) async fn revoke(conn: &mut PgConnection, id: ApiKeyId) -> Result<Opti
     .fetch_optional(conn)
     .await?;
     Ok(row.map(ApiKey::from))
+}
+
+/// Revoked and expired ones too.
+pub(crate) async fn exists(conn: &mut PgConnection, id: ApiKeyId) -> Result<bool, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"select exists (select from headgate.api_keys where id = $1) as "exists!""#,
+        id as ApiKeyId
+    )
+    .fetch_one(conn)
+    .await
 }

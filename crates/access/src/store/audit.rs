@@ -1,5 +1,6 @@
 //! Rows of `audit_log`, which are never changed.
 
+use crate::error::AccessError;
 use chrono::{DateTime, TimeDelta, Utc};
 use model::audit::{AuditEntry, AuditFilter};
 use model::id::{AppId, AuditEntryId, first_id};
@@ -14,7 +15,9 @@ const SKEW: TimeDelta = TimeDelta::minutes(10);
 /// Lines that one page reads when no index covers all conditions. The next page goes on behind them.
 const MAX_SCANNED: i64 = 3_000;
 
-pub(crate) async fn insert(conn: &mut PgConnection, entry: &AuditEntry) -> Result<(), sqlx::Error> {
+/// # Errors
+/// `Conflict` for the second line that undoes the same one.
+pub(crate) async fn insert(conn: &mut PgConnection, entry: &AuditEntry) -> Result<(), AccessError> {
     sqlx::query!(
         r#"
         insert into headgate.audit_log (id, actor_kind, actor_id, actor_name, role, app_id, action,
@@ -38,8 +41,13 @@ pub(crate) async fn insert(conn: &mut PgConnection, entry: &AuditEntry) -> Resul
         entry.repeats as Option<AuditEntryId>,
     )
     .execute(conn)
-    .await?;
+    .await
+    .map_err(|error| if is_undone(&error) { AccessError::already_undone() } else { error.into() })?;
     Ok(())
+}
+
+fn is_undone(error: &sqlx::Error) -> bool {
+    error.as_database_error().and_then(|error| error.constraint()) == Some("audit_log_undoes_key")
 }
 
 const COLUMNS: &str = "a.id, a.at, a.actor_kind, a.actor_id, a.actor_name, a.role, a.app_id, a.action, a.object_kind, \

@@ -3,7 +3,7 @@ use access::{Access, AccessError, api_keys, audit};
 use model::actor::{Actor, ActorKind, Role};
 use model::api_key::NewApiKey;
 use model::audit::AuditFilter;
-use model::id::AppId;
+use model::id::{ApiKeyId, AppId};
 use model::page::PageRequest;
 use sqlx::PgPool;
 
@@ -81,7 +81,13 @@ async fn the_admin_key_needs_no_database_row(pool: PgPool) {
 async fn the_audit_log_has_each_action_without_the_secret(pool: PgPool) {
     let access = access(&pool);
     let made = api_keys::create(&access, &Access::system(), &a_key(Role::Support)).await.unwrap();
-    api_keys::revoke(&access, &Access::system(), made.api_key.id).await.unwrap();
+    let revoked = api_keys::revoke(&access, &Access::system(), made.api_key.id).await.unwrap().unwrap();
+    let again = api_keys::revoke(&access, &Access::system(), made.api_key.id).await.unwrap();
+    assert_eq!(again, None, "nothing changed, so there is no second line");
+    let listed = api_keys::list(&access, PageRequest::default()).await.unwrap();
+    assert_eq!(listed.items[0].revoked_at, revoked.revoked_at);
+    let missing = api_keys::revoke(&access, &Access::system(), ApiKeyId::generate()).await;
+    assert!(matches!(missing, Err(AccessError::NotFound)));
     let filter = AuditFilter { object_id: Some(made.api_key.id.to_string()), ..AuditFilter::default() };
     let page = audit::list(&pool, &filter, PageRequest::default()).await.unwrap();
     assert_eq!(

@@ -1,9 +1,11 @@
-//! With any filter of the audit log, no page reads more lines than it may, whatever the planner's statistics say.
+//! With any filter of the audit log, no page reads more lines than it may, whatever the planner's statistics say; and no line is undone twice.
 
 use crate::touched::{Plans, session};
-use access::audit;
+use access::audit::{self, Entry};
+use access::origin::following;
+use access::{Access, AccessError, Follows};
 use model::audit::{AuditEntry, AuditFilter};
-use model::id::AppId;
+use model::id::{AppId, AuditEntryId};
 use model::page::PageRequest;
 use sqlx::PgPool;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
@@ -102,4 +104,14 @@ async fn no_filter_reads_all_lines(_: PgPoolOptions, options: PgConnectOptions) 
     let ids: BTreeSet<_> =
         audit::list(&pool, &dense, first).await.unwrap().items.into_iter().map(|line| line.id).collect();
     assert!(ids.len() == 100 && plans.touched().rows <= MAX_INDEXED);
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn the_second_line_that_undoes_the_same_one_is_a_conflict(pool: PgPool) {
+    let (mut conn, system) = (pool.acquire().await.unwrap(), Access::system());
+    let undoes = Follows::Undoes(AuditEntryId::generate());
+    let entry = || Entry::new("integration.resume");
+    following(undoes, audit::record(&mut conn, &system, entry())).await.unwrap();
+    let second = following(undoes, audit::record(&mut conn, &system, entry())).await;
+    assert!(matches!(second, Err(AccessError::Conflict { code: "already-undone", .. })), "{second:?}");
 }

@@ -1,5 +1,7 @@
 //! `accept_events`: validate, group with concurrent requests, write, commit.
 
+use std::sync::Arc;
+
 use futures::{StreamExt as _, future::BoxFuture, stream};
 use model::actor::Scope;
 use model::event::{Accepted, Event};
@@ -100,8 +102,8 @@ impl Delivery {
         match self.commit(&requests, Wait::Briefly).await {
             Ok(accepted) => accepted.into_iter().map(|one| Outcome::Done(Ok(one))).collect(),
             // They may have been stored: only the callers can decide to send their events again.
-            Err(DeliveryError::Queue(QueueError::Unavailable(_))) => {
-                let away = |_| Outcome::Done(Err(QueueError::Unavailable(sqlx::Error::PoolTimedOut).into()));
+            Err(DeliveryError::Queue(QueueError::Unavailable(cause))) => {
+                let away = |_| Outcome::Done(Err(QueueError::Unavailable(Arc::clone(&cause)).into()));
                 requests.iter().map(away).collect()
             }
             Err(error) if requests.len() == 1 && !hit_lock_timeout(&error) => vec![Outcome::Done(Err(error))],

@@ -8,6 +8,7 @@ use model::attributes::Attributes;
 use model::id::{AppId, IntegrationId, JobId};
 use model::integration::{IntegrationState, IntegrationType};
 use model::rules::verdict::Verdict;
+use queue::QueueError;
 use queue::worker::{
     AT_ONCE, AttemptHandler, CompletedJob, Completion, EndedJob, LeasedJob, Outcome, Slot, Unhandled,
 };
@@ -195,18 +196,20 @@ impl DeliveryHandler {
         };
         // Within the attempt's own time: a wait for a connection must not look like an external system that does not answer.
         let read = timeout(job.timeout.min(READ_TIMEOUT), self.delivery.material_reader.read(query)).await;
-        let material = match read.unwrap_or_else(|_| Err(Arc::new(sqlx::Error::PoolTimedOut.into()))) {
+        let material = match read.unwrap_or_else(|_| Err(Arc::new(QueueError::no_answer()))) {
             Ok(material) => material,
             Err(error) => {
-                tracing::warn!(job.id = %job.id, %error, "job {} could not be read", job.id);
+                let causes = error.with_causes();
                 if !error.is_unavailable() {
+                    tracing::warn!(job.id = %job.id, error = %causes, "job {} could not be read", job.id);
                     return Err(Stop::Retry(
                         "could not be prepared: the database refused the query for what is to be sent"
                             .to_owned(),
                     ));
                 }
                 // Nothing was sent, and the external system is not to blame, so no attempt is counted. The worker stays occupied for a
-                // moment, so that an overloaded database is not asked again at once.
+                // moment, so that an overloaded database is not asked again at once. The reader has logged it once for all jobs.
+                tracing::debug!(job.id = %job.id, error = %causes, "job {} could not be read", job.id);
                 sleep(READ_RETRY_WAIT).await;
                 return Err(Stop::Later(AT_ONCE));
             }

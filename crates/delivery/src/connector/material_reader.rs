@@ -1,6 +1,8 @@
 //! Attempts that begin together read their material in one statement.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use queue::QueueError;
 use sqlx::PgPool;
@@ -27,6 +29,8 @@ pub(crate) struct MaterialReader {
 struct Source {
     pool: PgPool,
     known: Arc<KnownSettings>,
+    /// Whether the database could not be reached the last time.
+    is_away: Arc<AtomicBool>,
 }
 
 impl MaterialReader {
@@ -34,6 +38,7 @@ impl MaterialReader {
         let source = Source {
             pool: queue::store::connections::for_lookups(pool, MAX_CONNECTIONS),
             known: Arc::default(),
+            is_away: Arc::default(),
         };
         Self { batcher: Batcher::new(LIMITS), source }
     }
@@ -74,13 +79,31 @@ impl Source {
     }
 
     async fn read(&self, queries: &[MaterialQuery]) -> Result<Vec<Option<Material>>, QueueError> {
+        let answer = self.ask(queries).await;
+        self.note(answer.as_ref().err().filter(|error| error.is_unavailable()));
+        answer
+    }
+
+    /// Logs when the database goes away and when it is back, and not each job that waits for it.
+    fn note(&self, away: Option<&QueueError>) {
+        match (away, self.is_away.swap(away.is_some(), Ordering::Relaxed)) {
+            (Some(error), false) => {
+                let error = error.with_causes();
+                tracing::warn!(%error, "what is to be sent cannot be read: jobs wait");
+            }
+            (None, true) => tracing::info!("what is to be sent can be read again"),
+            _ => {}
+        }
+    }
+
+    async fn ask(&self, queries: &[MaterialQuery]) -> Result<Vec<Option<Material>>, QueueError> {
         let mut connection = self.pool.acquire().await?;
         match timeout(READ_TIMEOUT, material::read(&mut connection, &self.known, queries)).await {
             Ok(read) => Ok(read?),
             Err(_) => {
                 // Its next user would wait for this answer.
                 connection.close_on_drop();
-                Err(sqlx::Error::PoolTimedOut.into())
+                Err(QueueError::no_answer())
             }
         }
     }

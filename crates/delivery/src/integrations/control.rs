@@ -79,21 +79,30 @@ impl Delivery {
     }
 }
 
+/// Whether an integration had to be paused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pause {
+    Now,
+    /// It was not active any more.
+    Already,
+}
+
 /// Pauses an integration because its system asked for it (410). A disabled integration stays disabled.
 pub(crate) async fn pause_because(
     delivery: &Delivery,
     id: IntegrationId,
     reason: &str,
-) -> Result<(), DeliveryError> {
+) -> Result<Pause, DeliveryError> {
     let mut transaction = delivery.pool.begin().await?;
     let integration =
         store::integrations::lock(&mut transaction, Scope::AllApps, id, RowLock::Change).await?;
-    if integration.state == IntegrationState::Active {
+    let is_active = integration.state == IntegrationState::Active;
+    if is_active {
         pause(&mut transaction, id, Some(reason)).await?;
         queue::store::system_events::paused(&mut transaction, integration.app_id, id, reason).await?;
     }
     transaction.commit().await?;
-    Ok(())
+    Ok(if is_active { Pause::Now } else { Pause::Already })
 }
 
 async fn pause(

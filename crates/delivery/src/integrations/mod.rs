@@ -9,7 +9,7 @@ mod test;
 mod update;
 mod window;
 
-pub(crate) use control::pause_because;
+pub(crate) use control::{Pause, pause_because};
 pub(crate) use create::create_built_in;
 pub(crate) use delete::{refuse_live_jobs, remove};
 pub(crate) use secrets::{Credentials, open_credentials, open_signing_secrets};

@@ -29,7 +29,7 @@ impl Delivery {
                     "some jobs of integration {id} still wait for the end of its previous window: they were locked for too long"
                 ),
                 Err(error) => tracing::warn!(
-                    integration.id = %id, %error,
+                    integration.id = %id, error = %model::text::causes(&error),
                     "some jobs of integration {id} may still wait for the end of its previous window"
                 ),
             }

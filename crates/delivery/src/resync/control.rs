@@ -82,7 +82,7 @@ async fn first_portion<T>(
         Ok(_) => portion.commit().await?,
         Err(error @ (QueueError::Database(_) | QueueError::Timeout)) => {
             portion.rollback().await?;
-            tracing::warn!(resync.id = %id, %error, "the first jobs of re-sync {id} could not be parked, resumed or cancelled: left to the leader");
+            tracing::warn!(resync.id = %id, error = %error.with_causes(), "the first jobs of re-sync {id} could not be parked, resumed or cancelled: left to the leader");
         }
         Err(error) => return Err(error),
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::FutureExt as _;
-use model::resync::ResyncState;
+use model::{resync::ResyncState, text::causes};
 use queue::QueueError;
 use queue::maintenance::{BatchJobs, MaintenanceHealth, Service};
 use queue::store::jobs::{BEGIN, batches_to_resume};
@@ -78,7 +78,7 @@ impl Resyncs {
                 Ok(more) => has_more |= more,
                 Err(error @ (QueueError::Unavailable(_) | QueueError::TermOver)) => return Err(error),
                 Err(error) => {
-                    tracing::warn!(batch.id = %batch_id, %error, "the jobs of batch {batch_id} could not be resumed");
+                    tracing::warn!(batch.id = %batch_id, error = %error.with_causes(), "the jobs of batch {batch_id} could not be resumed");
                     last_error = Some(error);
                 }
             }
@@ -120,7 +120,7 @@ impl Service for Resyncs {
                 Ok(more) => has_more |= more,
                 Err(DeliveryError::Queue(QueueError::TermOver)) => return Err(QueueError::TermOver),
                 Err(error) => {
-                    tracing::warn!(resync.id = %id, %error, "re-sync {id} could not be continued");
+                    tracing::warn!(resync.id = %id, error = %causes(&error), "re-sync {id} could not be continued");
                     if let DeliveryError::Queue(error) = error {
                         last_error = Some(error);
                     }

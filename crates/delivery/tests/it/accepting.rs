@@ -404,3 +404,16 @@ async fn a_host_whose_clock_is_ahead_stores_no_time_in_the_future(pool: PgPool) 
     }
     assert_eq!(record(&world, "1").await, (4, Some(json!({"a": 4}))));
 }
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_caller_learns_why_the_database_is_unavailable(pool: PgPool) {
+    let world = World::new(pool).await;
+    let missing = world.pool.connect_options().as_ref().clone().database("no_such_database");
+    let pool = PgPoolOptions::new().max_connections(1).connect_lazy_with(missing);
+    let delivery = world.delivery.clone().with_pool(pool);
+    let event = world.event(json!({"attributes": {"a": 1}}));
+    let error = delivery.accept_event(world.scope, event).await.unwrap_err();
+    let DeliveryError::Queue(error) = error else { panic!("{error}") };
+    assert!(error.is_unavailable());
+    assert!(error.with_causes().contains("no_such_database"), "{}", error.with_causes());
+}

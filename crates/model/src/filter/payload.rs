@@ -29,6 +29,15 @@ impl PayloadMatch {
         self.0.values_mut().for_each(|value| MASK.clone_into(value));
     }
 
+    /// Masks the values of these paths.
+    pub fn mask_paths(&mut self, paths: &[String]) {
+        for path in paths {
+            if let Some(value) = self.0.get_mut(path) {
+                MASK.clone_into(value);
+            }
+        }
+    }
+
     /// For each path the documents of which a payload must contain one: the value as a string and, if it can be read as a number, a boolean or
     /// null, as that too.
     #[must_use]

@@ -178,6 +178,7 @@ impl Lead {
     async fn keep_renewing(&mut self, term: Term, asked_at: Instant) -> bool {
         // Counted from before the request, because the answer may have taken long.
         let mut lease_until = asked_at + self.lease;
+        let mut has_failed = false;
         loop {
             self.sleep(
                 self.renewal_interval().min(lease_until.saturating_duration_since(Instant::now()) / 2),
@@ -188,10 +189,16 @@ impl Lead {
             }
             let asked_at = Instant::now();
             match self.election.renew(term, self.lease).await {
-                Ok(true) => lease_until = asked_at + self.lease,
+                Ok(true) => {
+                    lease_until = asked_at + self.lease;
+                    has_failed = false;
+                }
                 Ok(false) => return false,
                 Err(error) => {
-                    tracing::warn!(error = %error.with_causes(), "the leader's lease could not be renewed");
+                    // The end of the lease is logged too.
+                    if !std::mem::replace(&mut has_failed, true) {
+                        tracing::warn!(error = %error.with_causes(), "the leader's lease could not be renewed");
+                    }
                     if Instant::now() + Duration::from_millis(200) >= lease_until {
                         return false;
                     }

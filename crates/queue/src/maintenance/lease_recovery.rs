@@ -8,11 +8,12 @@ use crate::error::Result;
 use crate::store::connections::end;
 use crate::store::jobs::{self, Recovered};
 use crate::store::leader::Term;
-use crate::store::workers;
+use crate::store::workers::{self, Process};
 use crate::wake::wake_all;
 use async_trait::async_trait;
 use model::id::{ClaimBatchId, JobId, WorkerId};
 use sqlx::PgPool;
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 use tokio::sync::Mutex;
 
@@ -21,6 +22,8 @@ const NAME: &str = "lease_recovery";
 const CLAIM_BATCHES: i64 = 50;
 /// Jobs recovered in one transaction.
 const JOBS: usize = 1_000;
+/// Workers named in one line of the log.
+const MAX_NAMED: usize = 5;
 
 /// Finds jobs whose lease has ended and ends their attempt: they are to be retried, or, jobs of a program after three leases lost in
 /// a row, dead letters. A job that cannot be recovered is skipped, and so is one that is locked elsewhere, or whose key is: all others are recovered.
@@ -62,7 +65,8 @@ impl LeaseRecovery {
         let recovered = answers.into_iter().sum();
         if recovered != Recovered::default() {
             let Recovered { returned, dead, cancelled } = recovered;
-            tracing::warn!(given_back = returned, dead, cancelled, "recovered jobs of workers that vanished");
+            let workers = names(pool, lost).await;
+            tracing::warn!(given_back = returned, dead, cancelled, %workers, "recovered jobs of workers that vanished");
             wake_all(pool).await?;
         }
         error.map_or(Ok(recovered), Err)
@@ -106,5 +110,43 @@ impl Service for LeaseRecovery {
         cursors.ended = workers::remove_ended_claims(pool, term, cursors.ended).await?;
         workers::remove_dead(pool, term).await?;
         Ok(cursors.ended.is_some())
+    }
+}
+
+/// Names the workers of lost jobs for the log.
+async fn names(pool: &PgPool, lost: &[(JobId, WorkerId)]) -> String {
+    let workers: BTreeSet<WorkerId> = lost.iter().map(|(_, worker)| *worker).collect();
+    let named: Vec<WorkerId> = workers.iter().copied().take(MAX_NAMED).collect();
+    // Without an answer their ids have to do.
+    let processes = workers::processes(pool, &named).await.unwrap_or_default();
+    in_words(&named, &processes, workers.len())
+}
+
+/// The named ones of `count` workers, with host and process as far as they are known.
+fn in_words(named: &[WorkerId], processes: &[Process], count: usize) -> String {
+    let name = |id: &WorkerId| match processes.iter().find(|process| process.id == *id) {
+        Some(Process { host, pid, .. }) => format!("{id} (process {pid} on {host})"),
+        None => id.to_string(),
+    };
+    let mut words: Vec<String> = named.iter().map(name).collect();
+    if count > named.len() {
+        words.push(format!("{} more", count - named.len()));
+    }
+    words.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn vanished_workers_are_named_by_host_and_process_as_far_as_known() {
+        let (known, gone) = (WorkerId::generate(), WorkerId::generate());
+        let processes = [Process { id: known, host: "web-3".to_owned(), pid: 4_711 }];
+        assert_eq!(in_words(&[known], &processes, 1), format!("{known} (process 4711 on web-3)"));
+        assert_eq!(
+            in_words(&[known, gone], &processes, 9),
+            format!("{known} (process 4711 on web-3), {gone}, 7 more")
+        );
     }
 }

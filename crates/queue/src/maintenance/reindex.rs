@@ -45,7 +45,7 @@ impl Service for Reindex {
             leader::confirm(&mut connection, term).await?;
             tracing::info!(index = %index.name, bytes = index.bytes, leftover = index.is_leftover, "an index is being rebuilt");
             if let Err(error) = reindex::rebuild(&mut connection, &index).await {
-                tracing::warn!(index = %index.name, %error, "index {} could not be rebuilt", index.name);
+                tracing::warn!(index = %index.name, error = %error.with_causes(), "index {} could not be rebuilt", index.name);
                 first_error.get_or_insert(error);
             }
         }

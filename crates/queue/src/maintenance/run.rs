@@ -12,6 +12,8 @@ use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 /// The longest wait after a failure.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
+/// A database that is away fails all services alike, and the leader's lease with them, which is reported: theirs only if it goes on.
+const MIN_REPORTED_AWAY: u32 = 4;
 
 /// Runs a service until the token is cancelled. A run is aborted only at its deadline, and the pool then discards the connection it had.
 pub(super) async fn repeat(
@@ -49,22 +51,22 @@ async fn run(service: &Arc<dyn Service>, pool: &PgPool, term: Term, health: &Mai
             within(service.deadline(), service.run_once(&pool, term)).await
         }))
     };
-    let error = match running.await {
+    let (error, is_away) = match running.await {
         Ok(Ok(is_more)) => {
             health.succeeded(name, began_at.elapsed());
             return if is_more { Duration::ZERO } else { service.interval() };
         }
-        Ok(Err(error)) => error.with_causes(),
+        Ok(Err(error)) => (error.with_causes(), error.is_unavailable()),
         Err(error) if error.is_panic() => {
             let message = format!("panicked: {}", panic_message(error.into_panic().as_ref()));
-            model::text::sanitise(&message, 500)
+            (model::text::sanitise(&message, 500), false)
         }
         // The runtime shuts down.
         Err(_) => return LONGEST_WAIT,
     };
     let in_a_row = health.failed(name, began_at.elapsed(), error.clone());
     // One line for the first failure in a row, and then ever fewer.
-    if in_a_row.is_power_of_two() {
+    if in_a_row.is_power_of_two() && (!is_away || in_a_row >= MIN_REPORTED_AWAY) {
         tracing::warn!(service = name, failures = in_a_row, %error, "maintenance service {name} failed");
     }
     back_off(in_a_row).max(service.interval().min(LONGEST_WAIT))

@@ -6,7 +6,7 @@
 
 use crate::error::{QueueError, Result};
 use model::id::WorkerId;
-use sqlx::{PgConnection, PgPool};
+use sqlx::{PgConnection, PgExecutor};
 use std::time::Duration;
 
 /// One process's time as the leader.
@@ -89,14 +89,14 @@ pub async fn release(conn: &mut PgConnection, term: Term) -> Result<()> {
 }
 
 /// How long there has been no leader; none while there is one. A deployment that never had one counts from 1970.
-pub async fn absent_for(pool: &PgPool) -> Result<Option<Duration>> {
+pub async fn absent_for(db: impl PgExecutor<'_>) -> Result<Option<Duration>> {
     let seconds = sqlx::query_scalar!(
         r#"
         select extract(epoch from clock_timestamp() - coalesce(max(expires_at), to_timestamp(0)))::float8 as "seconds!"
         from headgate.leader
         "#
     )
-    .fetch_one(pool)
+    .fetch_one(db)
     .await?;
     Ok((seconds > 0.0).then(|| Duration::from_secs_f64(seconds)))
 }

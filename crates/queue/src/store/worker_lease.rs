@@ -15,6 +15,8 @@ pub(crate) struct Registration<'a> {
     pub(crate) program: Option<&'a str>,
     /// None: it does all kinds of jobs.
     pub(crate) job_types: Option<&'a [String]>,
+    /// Whether the process starts, as opposed to going on after it lost a lease.
+    pub(crate) is_start: bool,
 }
 
 /// Begins a lease.
@@ -32,7 +34,7 @@ pub(crate) async fn register(connection: &mut PgConnection, process: Registratio
         select e.id, e.kind, r.id, r.host, r.program, r.version
         from registered r
         cross join (values ($9::uuid, 'version'), ($10::uuid, 'start')) e (id, kind)
-        where e.kind = 'start' and not exists (select 1 from headgate.workers w where w.id = r.id)
+        where e.kind = 'start' and $11 and not exists (select 1 from headgate.workers w where w.id = r.id)
             or e.kind = 'version' and not exists (
                 select 1 from headgate.system_events s
                 where s.kind = 'version' and s.version = r.version and s.program is not distinct from r.program
@@ -48,6 +50,7 @@ pub(crate) async fn register(connection: &mut PgConnection, process: Registratio
         process.job_types as Option<&[String]>,
         Uuid::now_v7(),
         Uuid::now_v7(),
+        process.is_start,
     )
     .execute(connection)
     .await?;

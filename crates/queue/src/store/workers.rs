@@ -124,6 +124,25 @@ pub async fn drain(conn: &mut PgConnection, id: WorkerId) -> Result<Worker> {
     row.map(Worker::from).ok_or(QueueError::NotFound)
 }
 
+/// Where a worker runs or ran.
+pub(crate) struct Process {
+    pub(crate) id: WorkerId,
+    pub(crate) host: String,
+    pub(crate) pid: i32,
+}
+
+/// The processes of workers; those whose row is gone are missing.
+pub(crate) async fn processes(pool: &PgPool, ids: &[WorkerId]) -> Result<Vec<Process>> {
+    let processes = sqlx::query_as!(
+        Process,
+        r#"select id as "id: WorkerId", host, pid from headgate.workers where id = any ($1)"#,
+        ids as &[WorkerId],
+    )
+    .fetch_all(pool)
+    .await?;
+    Ok(processes)
+}
+
 /// Removes the rows of processes that ended long ago and have no claim batches; returns how many.
 pub async fn remove_dead(pool: &PgPool, term: Term) -> Result<u64> {
     let removed = sqlx::query!(

@@ -86,3 +86,20 @@ async fn processes_that_start_together_migrate_once(pool: PgPool) {
     assert_eq!(schema(&pool).await.unwrap(), Schema::Current);
     migrate::run(&pool).await.unwrap();
 }
+
+#[sqlx::test]
+async fn a_schema_of_another_build_is_refused_with_what_to_do(pool: PgPool) {
+    empty(&pool).await;
+    migrate::run(&pool).await.unwrap();
+    for version in [2_i64, 1] {
+        sqlx::query("update public._sqlx_migrations set checksum = 'x' where version = $1")
+            .bind(version)
+            .execute(&pool)
+            .await
+            .unwrap();
+        let error = migrate::run(&pool).await.unwrap_err();
+        assert!(error.to_string().contains("another build of Headgate made the tables"), "{error}");
+        let causes = error.with_causes();
+        assert!(causes.contains(&format!("migration {version} was previously applied")), "{causes}");
+    }
+}

@@ -6,4 +6,5 @@ mod masked;
 mod permissions;
 mod refused;
 mod scoped;
+mod undone;
 mod world;

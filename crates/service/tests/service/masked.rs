@@ -1,10 +1,13 @@
 //! Secrets in payloads are masked, whichever use case answers them.
 
 use crate::world::{World, may};
+use model::deletion::DeleteOptions;
+use model::id::OperationId;
+use model::operation::{BulkDone, BulkOutcome, BulkStart, BulkSubject};
 use model::{
     actor::Role, filter::JobFilter, page::PageRequest, rules::masking::MASK, views::job_page::Secrets,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use sqlx::PgPool;
 
 const PAGE: PageRequest = PageRequest { limit: 50, after: None };
@@ -49,4 +52,43 @@ async fn nobody_searches_for_what_they_see_masked(pool: PgPool) {
     assert!(refused.to_string().contains("payload.password"), "{refused}");
     let found = world.headgate.jobs(&may(Role::Operator, None), &filter, PAGE).await;
     assert!(found.is_ok(), "{found:?}");
+}
+
+/// What a role sees of the payload values that an operation was asked for.
+async fn asked(world: &World, role: Role, id: OperationId) -> Value {
+    let one = world.headgate.operation(&may(role, None), id).await.unwrap();
+    let listed = world.headgate.operations(&may(role, None), PAGE).await.unwrap();
+    assert_eq!(listed.items[0].filter, one.filter, "{role}");
+    json!(one.filter.payload)
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn an_operation_shows_the_values_of_its_filter_that_payloads_show(pool: PgPool) {
+    let world = World::new(pool).await;
+    let headgate = &world.headgate;
+    let marking = json!({
+        "app_id": world.app.id, "name": "CRM", "integration_type": "external", "metadata": {"masked_fields": ["email"]},
+    });
+    let marking = serde_json::from_value(marking).unwrap();
+    headgate.create_integration(&may(Role::Operator, None), &marking).await.unwrap();
+    let payload = json!({"password": "hunter2", "email": "ada@x.test", "city": "Kiel"});
+    let job = world.job(&payload).await;
+    let job = headgate.job(&may(Role::Operator, None), job).await.unwrap().job;
+    let filter = json!({"integration_id": job.integration_id, "payload": payload});
+    let cancel = serde_json::from_value(json!({"action": "cancel", "filter": filter})).unwrap();
+    let started = headgate.bulk(&may(Role::Operator, None), BulkSubject::Jobs, cancel).await.unwrap();
+    let BulkStart::Outcome(BulkOutcome::Done(BulkDone { operation_id: Some(id), .. })) = started else {
+        panic!("{started:?}")
+    };
+
+    let partly = json!({"password": MASK, "email": MASK, "city": "Kiel"});
+    for (role, seen) in [(Role::Operator, &payload), (Role::Support, &partly), (Role::Auditor, &partly)] {
+        assert_eq!(asked(&world, role, id).await, *seen, "{role}");
+    }
+    // With the app goes what it masked: an address must not become readable by that.
+    let options = DeleteOptions { cancel_jobs: true, ..DeleteOptions::default() };
+    headgate.delete_app(&may(Role::Operator, None), world.app.id, &options).await.unwrap();
+    let whole = json!({"password": MASK, "email": MASK, "city": MASK});
+    let one = headgate.operation(&may(Role::Support, None), id).await.unwrap();
+    assert_eq!(json!(one.filter.payload), whole);
 }

@@ -1,6 +1,6 @@
 //! JSON bodies: their type (415), and what they are read as: unknown fields and wrong types are 422 with a JSON Pointer.
 
-use super::{body::read_body, document::document};
+use super::{body::read_body, document::document, objects::ObjectsOnly};
 use crate::api::problem::Problem;
 use axum::extract::{FromRequest, Request};
 use axum::http::{HeaderMap, header};
@@ -68,7 +68,7 @@ pub fn media_type(headers: &HeaderMap) -> Option<&str> {
 /// # Errors
 /// The fault serde found, with its pointer.
 pub fn typed<T: DeserializeOwned>(value: Value, prefix: &str) -> Result<T, Faults> {
-    serde_path_to_error::deserialize(value).map_err(|error| {
+    serde_path_to_error::deserialize(ObjectsOnly(value)).map_err(|error| {
         let mut pointer = format!("{prefix}{}", pointer(error.path()));
         let message = error.inner().to_string();
         // serde names these fields in the message, and its path ends at the object around them.
@@ -108,6 +108,11 @@ pub(super) fn in_words(message: &str) -> String {
 
 fn in_terms_of_json(message: &str) -> String {
     let Some((found, expected)) = message.split_once(", expected ") else { return message.to_owned() };
+    let found = match found {
+        "invalid type: sequence" => "invalid type: array",
+        "invalid type: map" => "invalid type: object",
+        _ => found,
+    };
     let expected = match expected {
         "i8" | "i16" | "i32" | "i64" => "a whole number",
         "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number from 0 on",
@@ -129,7 +134,11 @@ fn known_fields(rest: &str) -> String {
         // Set by Headgate itself, never by a client.
         |(_, known)| {
             let known = known.trim_start_matches("there are no fields").replace(", `masked_names`", "");
-            format!("is not known here: {known}")
+            if known.is_empty() {
+                "is not known here".to_owned()
+            } else {
+                format!("is not known here: {known}")
+            }
         },
     )
 }
@@ -164,6 +173,9 @@ mod tests {
             ("max_concurrency", json!(1.5), "/max_concurrency"),
             ("record_types", json!(["a", 5]), "/record_types/1"),
             ("headers", json!({"a/b": 5}), "/headers/a~1b"),
+            ("headers", json!([["a", "b"]]), "/headers"),
+            ("debounce", json!([1, 5]), "/debounce"),
+            ("rate_limit", json!([[1, 1]]), "/rate_limit/0"),
             ("rate_limit", json!("fast"), "/rate_limit"),
             ("rate_limit", json!({"requests": 1, "per_seconds": 1, "burst": 5}), "/rate_limit/burst"),
             ("rate_limit", json!({"requests": "1", "per_seconds": 1}), "/rate_limit/requests"),
@@ -187,5 +199,29 @@ mod tests {
             (faults.0[0].pointer.as_str(), faults.0[0].detail.as_str()),
             ("/3/integration_type", "is required")
         );
+    }
+
+    #[test]
+    fn an_array_is_no_struct_and_an_object_no_list() {
+        let found = |value: Value, pointer: &str| {
+            let faults = typed::<NewIntegration>(value, "").map(|_| ()).unwrap_err();
+            assert_eq!(faults.0[0].pointer, pointer);
+            faults.0[0].detail.clone()
+        };
+        let app_id = "01890a5d-ac96-774b-bcce-b302099a8057";
+        assert_eq!(found(json!([app_id, "n", "webhook"]), ""), "invalid type: array, expected an object");
+        let fields =
+            json!({"app_id": app_id, "name": "n", "integration_type": "webhook", "record_types": {}});
+        assert_eq!(found(fields, "/record_types"), "invalid type: object, expected an array");
+    }
+
+    #[test]
+    fn an_unknown_field_is_refused_with_those_that_are_known() {
+        for (message, says) in [
+            ("unknown field `x`, expected `a` or `b`", "is not known here: expected `a` or `b`"),
+            ("unknown field `x`, there are no fields", "is not known here"),
+        ] {
+            assert_eq!(in_words(message), says);
+        }
     }
 }

@@ -7,6 +7,7 @@ mod form;
 mod if_match;
 mod json;
 mod many;
+mod objects;
 mod path;
 mod query;
 mod trace;

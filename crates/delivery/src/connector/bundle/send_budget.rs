@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use model::{id::IntegrationId, integration::IntegrationState};
+use queue::QueueError;
 use queue::worker::AT_ONCE;
 use tokio::time::{Instant, timeout};
 
@@ -52,9 +53,11 @@ pub(super) async fn current_address(
     id: IntegrationId,
 ) -> Result<Address, DateTime<Utc>> {
     let read = timeout(READ_TIMEOUT, material::read_current(&delivery.pool, id)).await;
-    let current = match read.unwrap_or(Err(sqlx::Error::PoolTimedOut)) {
+    let read = read.map_or_else(|_| Err(QueueError::no_answer()), |read| read.map_err(QueueError::from));
+    let current = match read {
         Ok(current) => current.ok_or(AT_ONCE)?,
         Err(error) => {
+            let error = error.with_causes();
             tracing::warn!(integration.id = %id, %error, "integration {id} could not be read before its next request");
             return Err(AT_ONCE);
         }

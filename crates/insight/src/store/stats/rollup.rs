@@ -20,7 +20,7 @@ pub async fn throughput(pool: &PgPool, term: Term) -> Result<i64, QueueError> {
                 where (select headgate.is_leader($1, $2))
                 limit $3 for update skip locked
             ))
-            returning integration_id, at, completed, unchanged, retried, dead, cancelled, limited, duration_ms
+            returning integration_id, at, completed, unchanged, retried, dead, cancelled, limited, lost, duration_ms
         ), tens as materialized (
             select integration_id, to_timestamp(floor(extract(epoch from at) / 10) * 10) as at, sum(completed)::bigint as completed,
                 sum(unchanged)::bigint as unchanged, sum(retried)::bigint as retried, sum(dead)::bigint as dead,
@@ -66,10 +66,11 @@ pub async fn throughput(pool: &PgPool, term: Term) -> Result<i64, QueueError> {
         ), ever as (
             update headgate.totals o
             set completed = o.completed + n.completed, unchanged = o.unchanged + n.unchanged, retried = o.retried + n.retried,
-                dead = o.dead + n.dead, cancelled = o.cancelled + n.cancelled, limited = o.limited + n.limited
+                dead = o.dead + n.dead, cancelled = o.cancelled + n.cancelled, limited = o.limited + n.limited,
+                lost = o.lost + n.lost
             from (
                 select sum(completed) as completed, sum(unchanged) as unchanged, sum(retried) as retried, sum(dead) as dead,
-                    sum(cancelled) as cancelled, sum(limited) as limited, count(*) as n
+                    sum(cancelled) as cancelled, sum(limited) as limited, sum(lost) as lost, count(*) as n
                 from taken
             ) n
             where n.n > 0

@@ -1,6 +1,6 @@
 //! Internals of a deployment: its people, its processes, and the configuration of integrations. Portal keys see none of it, and only roles that
 //! may configure see values of headers. What an operator asked for is internal too: values of payloads in kept filters are masked for roles that see
-//! payloads masked, whatever their paths are, since a path may have been masked later.
+//! payloads masked, whatever their paths are, since a path may have been masked later. (A use case that knows the masks of now shows the others.)
 
 use super::{MASK, Masks, Sensitive};
 use crate::activity::Activity;

@@ -16,7 +16,7 @@ const MAX_CLAIM_PAUSE: Duration = Duration::from_millis(3);
 pub(crate) async fn claim_loop(claims: Arc<Claims>) {
     let mut registered = claims.lease.watch_registered();
     let mut claimer = Claimer::new(&claims.pool);
-    let mut failures = 0;
+    let mut failures = 0_u32;
     let mut reconciled_at = Instant::now();
     let mut last_check = None;
     // Nothing claimable was left, and no wake-up has come since.
@@ -60,6 +60,9 @@ pub(crate) async fn claim_loop(claims: Arc<Claims>) {
         }
         match claims.round(&mut claimer, wanted, reconcile, &mut last_check).await {
             Ok((claimed, next)) => {
+                if failures > 0 {
+                    tracing::info!(failures, "jobs are claimed again");
+                }
                 failures = 0;
                 if reconcile != Reconcile::None {
                     reconciled_at = Instant::now();
@@ -80,8 +83,9 @@ pub(crate) async fn claim_loop(claims: Arc<Claims>) {
             }
             Err(error) => {
                 failures += 1;
-                if failures == 1 || !error.is_unavailable() {
-                    tracing::warn!(%error, source = ?std::error::Error::source(&error), "nothing claimed");
+                // One line for the first failure in a row, and then ever fewer.
+                if failures.is_power_of_two() {
+                    tracing::warn!(failures, error = %error.with_causes(), "nothing claimed");
                 }
                 if error.is_lock_timeout() {
                     claims.end_stopped_turn().await;

@@ -121,7 +121,7 @@ impl Claims {
             match claims.once_durable(taken, durability).await {
                 Ok(jobs) => claims.start_attempts(jobs, &lease),
                 Err(error) => {
-                    tracing::warn!(%error, count = leases.len(), "claimed jobs are not begun: the database may have forgotten their leases");
+                    tracing::warn!(error = %error.with_causes(), count = leases.len(), "claimed jobs are not begun: the database may have forgotten their leases");
                     claims.drop_claimed(batch_id, &leases);
                 }
             }
@@ -147,7 +147,7 @@ impl Claims {
             Ok(next) => next,
             // The claim itself succeeded, so nothing has to be reconciled, and the leader promotes due jobs too.
             Err(error) => {
-                tracing::debug!(%error, source = ?std::error::Error::source(&error), "could not check what is due next");
+                tracing::debug!(error = %error.with_causes(), "could not check what is due next");
                 Next::After(WakeOn::WorkOrRecorded, self.poll())
             }
         }
@@ -225,7 +225,10 @@ impl Claims {
                 "ended the claim of a process that did not read its answer and kept all others from claiming"
             ),
             Err(error) => {
-                tracing::warn!(%error, "could not check whether a stopped process keeps the others from claiming");
+                tracing::warn!(
+                    error = %error.with_causes(),
+                    "could not check whether a stopped process keeps the others from claiming"
+                );
             }
         }
     }

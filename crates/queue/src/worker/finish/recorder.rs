@@ -167,7 +167,7 @@ impl Recorder {
                 Some(Err(Failed { error, was_idle })) => {
                     tries_left -= 1;
                     let id = finished.end.job_id;
-                    tracing::error!(job.id = %id, %error, is_silence = was_idle, tries_left, "could not record what job {id} may have sent after it lost its lease");
+                    tracing::error!(job.id = %id, error = %error.with_causes(), is_silence = was_idle, tries_left, "could not record what job {id} may have sent after it lost its lease");
                     tokio::time::sleep(RETRY_PAUSE).await;
                 }
                 None => {}
@@ -206,7 +206,10 @@ impl Recorder {
                 if error.lacks_partition()
                     && let Err(error) = partitions::make_ahead(&self.pool).await
                 {
-                    tracing::error!(%error, "today's partition is missing and cannot be made: nothing can be recorded");
+                    tracing::error!(
+                        error = %error.with_causes(),
+                        "today's partition is missing and cannot be made: nothing can be recorded"
+                    );
                 }
                 tokio::time::sleep(*pause).await;
                 *pause = (*pause * 2).min(MAX_PAUSE);

@@ -131,8 +131,7 @@ impl Writer {
     /// Simplifies a result that cannot be stored, because the job must not stay this worker's for ever.
     fn simplify(&self, one: &mut Finished, error: &QueueError, message: String) -> Simplified {
         let id = one.job.id;
-        let source = std::error::Error::source(error).map(ToString::to_string);
-        tracing::error!(job.id = %id, %error, source, "the result of job {id} could not be stored");
+        tracing::error!(job.id = %id, error = %error.with_causes(), "the result of job {id} could not be stored");
         one.races = Races::default();
         one.done = None;
         match one.detail {

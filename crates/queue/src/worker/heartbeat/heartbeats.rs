@@ -2,7 +2,7 @@
 //!
 //! With each heartbeat it reads the cancel requests of its jobs: their notifications come at once (`listen`), but may be lost.
 
-use crate::error::Result;
+use crate::error::{Result, within};
 use crate::pool::connect_alone;
 use crate::store::jobs::assignments_to_stop;
 use crate::store::worker_lease::{self, Registration};
@@ -26,6 +26,8 @@ const MIN_TIMEOUT: Duration = Duration::from_millis(500);
 const TRIES_PER_INTERVAL: u32 = 4;
 /// Missed heartbeats after which this process stops its jobs by itself, before others may recover them.
 const MAX_MISSED: u32 = 2;
+/// A step that takes this much longer than it may shows that the process was paused meanwhile.
+const MIN_PAUSE: Duration = Duration::from_secs(1);
 
 /// Keeps the lease of this process.
 pub(crate) struct Heartbeats {
@@ -48,12 +50,14 @@ impl Heartbeats {
         let interval = self.interval;
         let mut connection = None;
         let mut renewed_at = Instant::now();
-        let mut has_failed = false;
+        // Since the last heartbeat that was answered.
+        let mut failures = 0_u32;
         let mut ticks = tokio::time::interval(interval);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             let is_registered = self.lease.is_registered();
             let lease = self.lease.current();
+            let (has_failed, waits_since) = (failures > 0, Moment::now());
             tokio::select! {
                 () = stop.cancelled() => break,
                 _ = ticks.tick() => {}
@@ -75,25 +79,38 @@ impl Heartbeats {
             } else {
                 interval.max(Duration::from_secs(1))
             };
-            let renewed = tokio::time::timeout(time_out, self.beat(&mut connection)).await;
-            has_failed = !matches!(renewed, Ok(Ok(_)));
+            let (waited, beats_since) = (waits_since.elapsed(), Moment::now());
+            let renewed = within(time_out, self.beat(&mut connection)).await;
+            let paused = pause(waited, interval).max(pause(beats_since.elapsed(), time_out));
+            if let Some(pause) = paused {
+                tracing::warn!(
+                    duration_ms = pause.as_millis(),
+                    "this process did not run for {} s (it was stopped, or its machine was suspended or overloaded): its heartbeat is late",
+                    pause.as_secs()
+                );
+            }
             match renewed {
-                Ok(Ok(true)) => {
+                Ok(true) => {
+                    if failures > 0 {
+                        tracing::info!(failures, "heartbeats are answered again");
+                    }
+                    failures = 0;
                     renewed_at = asked_at;
                     self.pass_on_cancel_requests(&mut connection, (interval / 2).max(MIN_TIMEOUT)).await;
                 }
-                Ok(Ok(false)) => {
+                Ok(false) => {
+                    failures = 0;
                     // The row is gone or its lease has run out: recovered, or about to be.
                     self.lease.lose();
                     connection = None;
                 }
-                Ok(Err(error)) => {
-                    tracing::warn!(error = %error.with_causes(), "no heartbeat");
+                Err(error) => {
                     connection = None;
-                }
-                Err(_) => {
-                    tracing::warn!("no heartbeat: the database does not answer");
-                    connection = None;
+                    failures += 1;
+                    // After a pause it is not the database's fault. One line for the first failure in a row, and then ever fewer.
+                    if paused.is_none() && failures.is_power_of_two() {
+                        tracing::warn!(failures, error = %error.with_causes(), "no heartbeat");
+                    }
                 }
             }
             if self.lease.is_registered() && renewed_at.elapsed() >= interval * MAX_MISSED {
@@ -135,6 +152,7 @@ impl Heartbeats {
 
     async fn register(&self, connection: &mut PgConnection, lease: &Lease, lease_ms: f64) -> Result<()> {
         let job_types = self.handlers.job_types();
+        let is_start = self.lease.lost_count() == 0;
         let asked_at = Moment::now();
         let process = Registration {
             worker_id: lease.worker_id,
@@ -142,12 +160,18 @@ impl Heartbeats {
             slots: self.workers,
             program: self.handlers.program_name(),
             job_types: job_types.as_deref(),
+            is_start,
         };
         worker_lease::register(connection, process).await?;
         self.lease.set_draining(false);
         lease.grant(asked_at, self.reliance());
         self.lease.set_registered();
-        tracing::info!(worker.id = %lease.worker_id, "worker {} is registered", lease.worker_id);
+        let id = lease.worker_id;
+        if is_start {
+            tracing::info!(worker.id = %id, "worker {id} is registered");
+        } else {
+            tracing::info!(worker.id = %id, "this process, which lost its lease, has a new one: it goes on as worker {id}");
+        }
         self.warn_of_namesake(connection, lease).await;
         Ok(())
     }
@@ -171,7 +195,7 @@ impl Heartbeats {
             ),
             Ok(None) => {}
             Err(error) => {
-                tracing::debug!(%error, "could not check whether another program has the same name");
+                tracing::debug!(error = %error.with_causes(), "could not check whether another program has the same name");
             }
         }
     }
@@ -203,7 +227,10 @@ impl Heartbeats {
                 self.attempts.request_cancel(found);
             }
             Ok(Err(error)) => {
-                tracing::warn!(%error, "cancel requests could not be read: tried again with the next heartbeat");
+                tracing::warn!(
+                    error = %error.with_causes(),
+                    "cancel requests could not be read: tried again with the next heartbeat"
+                );
             }
             Err(_) => tracing::warn!(
                 "cancel requests could not be read, the database does not answer: tried again with the next heartbeat"
@@ -226,7 +253,10 @@ impl Heartbeats {
         };
         match tokio::time::timeout(Duration::from_secs(3), signing_off).await {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::warn!(%error, "the worker could not sign off: its lease will run out"),
+            Ok(Err(error)) => tracing::warn!(
+                error = %error.with_causes(),
+                "the worker could not sign off: its lease will run out"
+            ),
             Err(_) => tracing::warn!("the worker could not sign off in time: its lease will run out"),
         }
     }
@@ -237,5 +267,25 @@ impl Heartbeats {
         // The worker is signed off, however the connection ends.
         let _ = connection.close().await;
         Ok(())
+    }
+}
+
+/// How long this process did not run during a step that took so long and may take `longest`; none: not long enough to tell.
+fn pause(took: Duration, longest: Duration) -> Option<Duration> {
+    took.checked_sub(longest).filter(|beyond| *beyond >= MIN_PAUSE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_that_takes_much_longer_than_it_may_shows_a_pause() {
+        let seconds = Duration::from_secs_f64;
+        for (took, longest, paused) in
+            [(0.1, 10.0, None), (10.9, 10.0, None), (11.0, 10.0, Some(1.0)), (70.0, 5.0, Some(65.0))]
+        {
+            assert_eq!(pause(seconds(took), seconds(longest)), paused.map(seconds), "{took}");
+        }
     }
 }

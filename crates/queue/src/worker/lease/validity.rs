@@ -34,6 +34,10 @@ impl Moment {
         Self(FIRST_ASKED_AT.elapsed())
     }
 
+    pub(crate) fn elapsed(self) -> Duration {
+        Self::now().0.saturating_sub(self.0)
+    }
+
     fn as_nanos(self) -> u64 {
         u64::try_from(self.0.as_nanos()).unwrap_or(u64::MAX)
     }

@@ -106,7 +106,7 @@ impl Limiter {
             transaction.commit().await.map_err(QueueError::from)
         };
         if let Err(error) = within(QUIET_WRITE_TIMEOUT, write).await {
-            tracing::warn!(integration.id = %integration_id, %error, "integration {integration_id} is quiet in this process only");
+            tracing::warn!(integration.id = %integration_id, error = %error.with_causes(), "integration {integration_id} is quiet in this process only");
         }
     }
 

@@ -31,6 +31,7 @@ async fn a_lost_worker_is_swept_and_its_late_result_refused(pool: PgPool) {
     let job = world.get(of_dead[0].id).await;
     assert_eq!((job.job.status, job.job.attempt), (JobStatus::Pending, 0), "the attempt is not counted");
     assert_eq!(job.attempts[0].outcome, AttemptOutcome::Lost);
+    assert_eq!(world.number("select sum(lost) from headgate.throughput_deltas").await, 1);
     let again = world.claim(alive, 1).await;
     assert_eq!((again[0].id, again[0].attempt), (ids[0], 1));
     assert_eq!(

@@ -23,18 +23,26 @@ async fn a_runner_needs_an_empty_database_and_nothing_else(pool: PgPool) {
     until(&pool, "select count(*) = 0 from headgate.workers").await;
 }
 
-#[sqlx::test]
-async fn a_programs_own_migrations_are_left_alone(pool: PgPool) {
-    empty(&pool).await;
-    // The program's first migration has the same number as ours.
+/// A database of a program with migrations of its own, of which the first has the same number as ours.
+async fn migrate_a_program(pool: &PgPool) {
+    empty(pool).await;
     sqlx::raw_sql(
         "create table _sqlx_migrations (version bigint primary key, description text not null, installed_on timestamptz default now(),
              success boolean not null, checksum bytea not null, execution_time bigint not null);
          insert into _sqlx_migrations values (1, 'orders', now(), true, 'x', 1)",
     )
-    .execute(&pool)
+    .execute(pool)
     .await
     .unwrap();
+}
+
+async fn count_programs_migrations(pool: &PgPool) -> i64 {
+    sqlx::query_scalar("select count(*) from public._sqlx_migrations").fetch_one(pool).await.unwrap()
+}
+
+#[sqlx::test]
+async fn a_programs_own_migrations_are_left_alone(pool: PgPool) {
+    migrate_a_program(&pool).await;
     assert_eq!(schema(&pool).await.unwrap(), Schema::Behind);
     for _ in 0..2 {
         migrate::run_embedded(&pool).await.unwrap();
@@ -42,9 +50,17 @@ async fn a_programs_own_migrations_are_left_alone(pool: PgPool) {
     // The program `headgate` finds the schema's migrations where they are.
     migrate::run(&pool).await.unwrap();
     assert_eq!(schema(&pool).await.unwrap(), Schema::Current);
-    let theirs: i64 =
-        sqlx::query_scalar("select count(*) from public._sqlx_migrations").fetch_one(&pool).await.unwrap();
-    assert_eq!(theirs, 1);
+    assert_eq!(count_programs_migrations(&pool).await, 1);
+}
+
+#[sqlx::test]
+async fn headgate_leaves_a_programs_own_migrations_alone(pool: PgPool) {
+    migrate_a_program(&pool).await;
+    for _ in 0..2 {
+        migrate::run(&pool).await.unwrap();
+    }
+    assert_eq!(schema(&pool).await.unwrap(), Schema::Current);
+    assert_eq!(count_programs_migrations(&pool).await, 1);
 }
 
 #[sqlx::test]

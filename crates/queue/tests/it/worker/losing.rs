@@ -65,6 +65,8 @@ async fn a_process_that_lost_its_lease_stops_its_jobs_and_registers_again(pool: 
     dropped.notified().await;
     until(&pool, "select count(*) = 1 from headgate.finished_jobs").await;
     assert_ne!(engine.worker_id(), first, "it is a new worker for lease recovery");
+    let starts = world.number("select count(*) from headgate.system_events where kind = 'start'").await;
+    assert_eq!(starts, 1, "the process did not start again");
     engine.shutdown().await;
     let found = world.get(id).await;
     assert_eq!((found.job.status, found.attempts.len()), (JobStatus::Completed, 2));

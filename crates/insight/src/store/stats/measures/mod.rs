@@ -56,6 +56,8 @@ pub struct Sums {
     pub cancelled: i64,
     /// Releases, which count no attempt: for rate limits or shutdowns.
     pub limited: i64,
+    /// Attempts whose worker vanished and whose job went back. (A third one in a row is `dead`, that of a cancelled job `cancelled`.)
+    pub lost: i64,
     /// How long attempts took.
     pub latency: Histogram,
     /// Their total in microseconds.

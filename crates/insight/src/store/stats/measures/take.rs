@@ -56,7 +56,7 @@ pub async fn measures(pool: &PgPool, seen: &mut LastSeen) -> Result<Measures, Qu
 async fn sums(pool: &PgPool) -> Result<Sums, QueueError> {
     let row = sqlx::query!(
         r#"
-        select completed, unchanged, retried, dead, cancelled, limited, latency, latency_us, wait, wait_us
+        select completed, unchanged, retried, dead, cancelled, limited, lost, latency, latency_us, wait, wait_us
         from headgate.totals
         "#
     )
@@ -69,6 +69,7 @@ async fn sums(pool: &PgPool) -> Result<Sums, QueueError> {
         dead: row.dead,
         cancelled: row.cancelled,
         limited: row.limited,
+        lost: row.lost,
         latency: Histogram::from_counts(row.latency),
         latency_us: row.latency_us,
         wait: Histogram::from_counts(row.wait),

@@ -160,9 +160,9 @@ with found as materialized (
     where d.n <> 0
     group by d.integration_id, d.status, d.attempt
 ), flowed as (
-    insert into headgate.throughput_deltas (integration_id, dead, cancelled)
-    select integration_id, count(*) filter (where action = 5), count(*) filter (where action = 4)
-    from lost where action <> 0 group by integration_id
+    insert into headgate.throughput_deltas (integration_id, dead, cancelled, lost)
+    select integration_id, count(*) filter (where action = 5), count(*) filter (where action = 4), count(*) filter (where action = 0)
+    from lost group by integration_id
 ), batched as (
     insert into headgate.batch_deltas (batch_id, failed, cancelled)
     select batch_id, count(*) filter (where action = 5), count(*) filter (where action = 4)
