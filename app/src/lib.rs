@@ -40,6 +40,7 @@ pub fn hydrate() {
     let theme = attribute("data-theme").parse::<Theme>().unwrap_or_default();
     // Leaked on purpose: it is needed as long as the page lives.
     set_server_url(String::leak(base.as_str().to_owned()));
+    ui::hold_redirects();
     let Some(body) = document().body() else { return };
     spawn_local(async move {
         let app = move || {

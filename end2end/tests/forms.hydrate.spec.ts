@@ -30,6 +30,29 @@ test("a form is sent once, however often its button is pressed", async ({ consol
   expect(requests.count).toBe(1);
 });
 
+/** Goes to the list of jobs, lets the request go, and waits until the page was drawn twice more: a redirect waits for the next frame. */
+async function leave(page: Page, requests: { send: () => void }): Promise<void> {
+  const answered = page.waitForResponse(EDIT);
+  await page.getByRole("navigation").getByRole("link", { name: "Jobs", exact: true }).click();
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Jobs");
+  requests.send();
+  await answered;
+  await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+}
+
+test("a success that comes late leaves its reader where they went", async ({ console: page, api, app, receiver }) => {
+  const integration = await inSync(api, app, receiver, []);
+  await open(page, `/integrations/${integration.id}`);
+  const requests = await held(page);
+  const form = card(page, "Edit limits");
+  await form.getByLabel("Concurrency").fill("9");
+  await form.getByRole("button", { name: "Save limits" }).click();
+  await leave(page, requests);
+  await expect(page).toHaveURL("/jobs");
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Jobs");
+  expect(await api.integration(integration.id)).toMatchObject({ max_concurrency: 9 });
+});
+
 test("a refusal that comes late leaves its reader where they went", async ({ console: page, api, app, receiver }) => {
   const integration = await inSync(api, app, receiver, []);
   await open(page, `/integrations/${integration.id}`);
@@ -37,14 +60,8 @@ test("a refusal that comes late leaves its reader where they went", async ({ con
   const form = card(page, "Edit limits");
   await form.locator("form").evaluate((it: HTMLFormElement) => (it.noValidate = true));
   await form.getByLabel("Requests").fill("2000000");
-  const answered = page.waitForResponse(EDIT);
   await form.getByRole("button", { name: "Save limits" }).click();
-  await page.getByRole("navigation").getByRole("link", { name: "Jobs", exact: true }).click();
-  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Jobs");
-  requests.send();
-  await answered;
-  // The page is drawn twice more: a redirect waits for the next frame.
-  await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+  await leave(page, requests);
   await expect(page).toHaveURL("/jobs");
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("Jobs");
 });

@@ -1,10 +1,8 @@
 // One job: why it waits and what helps, its masked values, and its attempts.
 import type { Page } from "@playwright/test";
-import type { Api, App } from "../fixtures/api";
-import { collecting, deadLetters, inSync, jobOf, retries, settled } from "../fixtures/data";
+import { collecting, deadLetters, failedJob, inSync, jobOf, retries, settled } from "../fixtures/data";
 import { expectWellMade } from "../fixtures/page_checks";
 import { card, notice } from "../fixtures/parts";
-import type { Receiver } from "../fixtures/receiver";
 import { expect, hasJavaScript, open, test } from "../fixtures/test";
 
 const SECRET = "hunter2hunter2";
@@ -126,22 +124,8 @@ test("folded changes are listed with type and time, and the batch leads to its o
   await expect(page).toHaveURL(`/jobs?batch_id=${batch}`);
 });
 
-/** A job with its own payload, rejected permanently. */
-async function aFailedJob(api: Api, app: App, receiver: Receiver, payload: object) {
-  receiver.answer = { status: 400, body: "unknown day" };
-  const integration = await api.createIntegration(app, "Exports", receiver.url);
-  const made = await api.call<{ items: { id: string }[] }>("POST", "/jobs", {
-    integration_id: integration.id,
-    job_type: "export.nightly",
-    payload,
-    correlation_id: `${app.id}-export`,
-  });
-  await settled(api, integration, "dead_letters", 1);
-  return { integration, id: made.items[0]?.id ?? "" };
-}
-
 test("a failed job is edited and sent", async ({ console: page, api, app, receiver }) => {
-  const { id } = await aFailedJob(api, app, receiver, { day: "2026-13-01" });
+  const { id } = await failedJob(api, app, receiver, { day: "2026-13-01" });
   await open(page, `/jobs/${id}`);
   await page.getByRole("link", { name: "Edit payload" }).click();
   const field = page.getByLabel("Payload, as JSON");
@@ -178,7 +162,7 @@ test("the payload of a record's job cannot be edited, and the page says why", as
 });
 
 test("the request is shown as a curl command without its secrets", async ({ console: page, api, app, receiver }) => {
-  const { id } = await aFailedJob(api, app, receiver, { day: "it's", password: SECRET });
+  const { id } = await failedJob(api, app, receiver, { day: "it's", password: SECRET });
   await open(page, `/jobs/${id}`);
   const curl = card(page, "As curl");
   await expect(curl).toContainText(`curl --request POST '${receiver.url}'`);

@@ -192,7 +192,7 @@ test("cancelling a job asks first", async ({ console: page, api, app, receiver }
   await open(page, `/jobs/${job.id}`);
   await page.getByRole("main").getByRole("link", { name: "Cancel" }).click();
   const question = page.getByRole("dialog", { name: "Cancel 1 job?" });
-  await expect(question).toBeVisible();
+  await expect(question).toContainText("It is not sent, unless it is requeued later.");
   await expectWellMade(page);
   await question.getByRole("link", { name: "Back" }).click();
   await expect(question).toHaveCount(0);
@@ -204,6 +204,39 @@ test("cancelling a job asks first", async ({ console: page, api, app, receiver }
   await expect(question).toHaveCount(0);
   await expect(card(page, "Verdict")).toContainText("Cancelled");
   expect((await jobOf(api, integration, "sku-1")).status).toBe("cancelled");
+
+  await expect(page.getByRole("main").getByRole("link", { name: "Cancel" })).toHaveCount(0);
+  receiver.answer = { status: 200, body: "ok" };
+  await page.getByRole("button", { name: "Requeue" }).click();
+  await expect(notice(page)).toHaveText("1 job requeued with all attempts.");
+  await expect.poll(async () => (await jobOf(api, integration, "sku-1")).status).toBe("completed");
+});
+
+test("failed jobs can be requeued, and are offered no cancel", async ({ console: page, api, app, receiver }) => {
+  const integration = await deadLetters(api, app, receiver, products(2));
+  const cancels = (role: "link" | "button") => page.getByRole("main").getByRole(role, { name: /^Cancel( \d|$| all)/ });
+  await open(page, `/jobs/${(await jobOf(api, integration, "sku-1")).id}`);
+  await expect(page.getByRole("button", { name: "Requeue", exact: true })).toBeVisible();
+  await expect(cancels("link")).toHaveCount(0);
+  for (const list of [`/jobs?status=failed&app_id=${app.id}`, `/jobs?app_id=${app.id}`]) {
+    await open(page, list);
+    await expect(page.getByRole("link", { name: "Requeue all that match" })).toBeVisible();
+    await expect(page.getByRole("button", { name: "Requeue", exact: true })).toBeVisible();
+    for (const role of ["link", "button"] as const) await expect(cancels(role)).toHaveCount(0);
+    await open(page, `${list}&ticked=all`);
+    await expect(page.getByRole("link", { name: "Requeue 2", exact: true })).toBeVisible();
+    await expect(cancels("link")).toHaveCount(0);
+  }
+});
+
+test("completed jobs are offered neither", async ({ console: page, api, app, receiver }) => {
+  await inSync(api, app, receiver, products(1));
+  await open(page, `/jobs?app_id=${app.id}`);
+  await expect(page.getByText("These can be neither requeued nor cancelled.")).toBeVisible();
+  for (const role of ["link", "button"] as const) {
+    await expect(page.getByRole("main").getByRole(role, { name: /^(Requeue|Cancel)( all that match)?$/ })).toHaveCount(0);
+  }
+  await expectWellMade(page);
 });
 
 test("selected jobs are requeued and the filters stay", async ({ console: page, api, app, receiver }) => {

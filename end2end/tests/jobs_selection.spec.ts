@@ -1,5 +1,5 @@
 // Selected rows stay selected; buttons change exactly what they name.
-import { collecting, jobOf, products, retries } from "../fixtures/data";
+import { collecting, deadLetters, jobOf, products, retries, settled } from "../fixtures/data";
 import { expectWellMade } from "../fixtures/page_checks";
 import { notice, row, rows } from "../fixtures/parts";
 import { expect, hasJavaScript, hydrated, open, test } from "../fixtures/test";
@@ -28,7 +28,8 @@ test("jobs that cannot be requeued are not counted by the requeue button", async
   await expect(page.getByRole("link", { name: "Cancel 2", exact: true })).toBeVisible();
   await expect(page.getByRole("link", { name: /^Requeue \d/ })).toHaveCount(0);
   await page.getByRole("link", { name: "Select row by row" }).click();
-  await expect(page.getByRole("button", { name: "Requeue" })).toBeVisible();
+  await expect(page.getByRole("button", { name: "Cancel", exact: true })).toBeVisible();
+  await expect(page.getByRole("button", { name: "Requeue" })).toHaveCount(0);
 });
 
 test("a whole page is selected at once and requeued, and the filters stay", async ({ console: page, api, app, receiver }) => {
@@ -81,6 +82,22 @@ test.describe("with a script", () => {
     await page.getByRole("navigation", { name: "State" }).getByRole("link", { name: "To be retried" }).click();
     await expect(page).toHaveURL(/status=to_be_retried/);
     await expect(tick("sku-4")).not.toBeChecked();
+  });
+
+  test("what is offered follows the states of the selected rows", async ({ console: page, api, app, receiver }) => {
+    test.skip(!hasJavaScript(), "without a script nothing is known of the selected rows");
+    const integration = await deadLetters(api, app, receiver, products(1, "dead"));
+    receiver.answer = { status: 503, body: "out of order" };
+    await api.sendEvents(app, products(1));
+    await settled(api, integration, "to_be_retried", 1);
+    await open(page, `/jobs?integration_id=${integration.id}`);
+    const cancel = page.getByRole("button", { name: "Cancel", exact: true });
+    await expect(cancel).toBeVisible();
+    await page.getByRole("checkbox", { name: "Select product dead-1" }).check();
+    await expect(cancel, "a failed job cannot be cancelled").toHaveCount(0);
+    await expect(page.getByRole("button", { name: "Requeue" })).toBeVisible();
+    await page.getByRole("checkbox", { name: "Select product sku-1" }).check();
+    await expect(cancel).toBeVisible();
   });
 
   test("rows are frozen while one is selected", async ({ console: page, api, app, receiver }) => {

@@ -1,7 +1,7 @@
 // A phone, 375 px wide: no page overflows, whatever it shows.
-import { deadLetters, jobOf, products, retries } from "../fixtures/data";
+import { deadLetters, jobOf, products, retries, settled } from "../fixtures/data";
 import { expectFitsAPhone } from "../fixtures/page_checks";
-import { rows } from "../fixtures/parts";
+import { card, rows } from "../fixtures/parts";
 import { expect, open, openUntil, test } from "../fixtures/test";
 
 test.use({ viewport: { width: 375, height: 800 } });
@@ -23,6 +23,20 @@ test("every page fits, with long words and big numbers", async ({ console: page,
     await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
     await expectFitsAPhone(page);
   }
+});
+
+test("an answer without a space fits wherever it is quoted", async ({ console: page, api, app, receiver }) => {
+  receiver.answer = { status: 422, body: JSON.stringify({ message: "x".repeat(180) }) };
+  const integration = await api.createIntegration(app, "Marketplace", receiver.url);
+  await api.sendEvents(app, products(1));
+  await settled(api, integration, "dead_letters", 1);
+  const causes = card(page, "Failures by cause").getByRole("listitem");
+  await openUntil(page, `/integrations/${integration.id}`, () => expect(causes).toHaveCount(1, { timeout: 1_000 }));
+  await expect(causes).toContainText("xxx");
+  await expectFitsAPhone(page);
+  await causes.getByRole("link").click();
+  await expect(page.getByText("Newest error")).toBeVisible();
+  await expectFitsAPhone(page);
 });
 
 test("name, state and time of a job are visible without scrolling sideways", async ({ console: page, api, app, receiver }) => {

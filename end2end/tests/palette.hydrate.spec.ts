@@ -44,6 +44,46 @@ test("the palette pauses an integration and stays on the page", async ({ console
   expect((await api.integration(integration.id)).state).toBe("paused");
 });
 
+test("a pause is asked for once, and then to be resumed", async ({ console: page, api, app, receiver }) => {
+  const integration = await inSync(api, app, receiver, [], { integration: "Price list" });
+  // The search knows states as they were last sampled: here always from before the pause.
+  let sampled = "";
+  await page.route("**/console/find?*", async (route) => {
+    if (sampled) return route.fulfill({ contentType: "application/json", body: sampled });
+    const answer = await route.fetch();
+    const text = await answer.text();
+    if (text.includes("Price list")) sampled = text;
+    await route.fulfill({ response: answer, body: text });
+  });
+  let send = () => {};
+  const released = new Promise<void>((resolve) => (send = resolve));
+  await page.route("**/console/pause-integration", async (route) => {
+    await released;
+    await route.continue();
+  });
+  const steps = palette(page).getByRole("option", { name: /^(Pause|Resume) Price list/ });
+  await open(page, "/resyncs");
+  await page.keyboard.press("Control+k");
+  await search(page, "price list", /^Pause Price list/);
+  const asked = page.waitForRequest("**/console/pause-integration");
+  await steps.click();
+  await asked;
+
+  await page.keyboard.press("Control+k");
+  await search(page, "price list", /^Jobs of Price list/);
+  await expect(steps, "while the first is under way").toHaveCount(0);
+  send();
+  await expect(steps).toHaveText(/^Resume Price list/);
+  await page.keyboard.press("Escape");
+  await expect(notice(page)).toHaveText("Paused. Its jobs are kept and wait.");
+  await page.keyboard.press("Control+k");
+  await search(page, "price list", /^Resume Price list/);
+  await expect(steps).toHaveCount(1);
+  await steps.click();
+  await expect(notice(page)).toHaveText("Resumed. Waiting jobs go out again.");
+  expect((await api.integration(integration.id)).state).toBe("active");
+});
+
 test("an unknown id offers a search, and Escape changes nothing", async ({ console: page }) => {
   await open(page, "/jobs");
   await page.keyboard.press("Control+k");

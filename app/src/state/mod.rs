@@ -25,5 +25,6 @@ pub mod selection;
 pub mod sign_in_url;
 pub mod theme;
 pub mod trail_query;
+pub mod unsent;
 pub mod url_filters;
 pub mod what_if;

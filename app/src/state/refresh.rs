@@ -1,5 +1,5 @@
-//! Refreshes a page's data after its first paint: every few seconds while the tab is visible and the page is not
-//! frozen.
+//! Refreshes a page's data after its first paint: every few seconds, or only while something moves, while the tab is visible and the
+//! page is not frozen. Rows change in place, and those that came are counted.
 
 use super::{freeze, live};
 use crate::calls::error::CallError;
@@ -16,11 +16,48 @@ where
     T: Send + Sync + 'static,
     F: Future<Output = Result<T, CallError>> + 'static,
 {
+    poll(period, || true, fetch)
+}
+
+/// As [`every`], but only when a value of the live stream has changed since the last call: while nothing moves, nothing is asked.
+pub fn while_changing<V, T, F>(
+    period: Duration,
+    value: Memo<V>,
+    fetch: impl Fn() -> F + Clone + 'static,
+) -> RwSignal<Option<T>>
+where
+    V: Clone + PartialEq + Send + Sync + 'static,
+    T: Send + Sync + 'static,
+    F: Future<Output = Result<T, CallError>> + 'static,
+{
+    let seen = StoredValue::new(value.get_untracked());
+    let has_changed = move || {
+        let now = value.get_untracked();
+        let has_changed = seen.with_value(|seen| *seen != now);
+        if has_changed {
+            seen.set_value(now);
+        }
+        has_changed
+    };
+    poll(period, has_changed, fetch)
+}
+
+fn poll<T, F>(
+    period: Duration,
+    is_due: impl Fn() -> bool + Clone + 'static,
+    fetch: impl Fn() -> F + Clone + 'static,
+) -> RwSignal<Option<T>>
+where
+    T: Send + Sync + 'static,
+    F: Future<Output = Result<T, CallError>> + 'static,
+{
     let newest = RwSignal::new(None);
     let (is_frozen, live) = (freeze::is_on(), live::current());
     Effect::new(move |_| {
-        let fetch = fetch.clone();
+        let (is_due, fetch) = (is_due.clone(), fetch.clone());
         let (is_asking, failures, to_skip) = <(Rc<Cell<bool>>, Rc<Cell<u32>>, Rc<Cell<u32>>)>::default();
+        // The last call brought nothing: it is repeated even if nothing has changed since.
+        let is_owed: Rc<Cell<bool>> = Rc::default();
         let tick = move || {
             if document().hidden() || is_frozen.get_untracked() || is_asking.get() {
                 return;
@@ -29,14 +66,21 @@ where
                 to_skip.set(to_skip.get() - 1);
                 return;
             }
+            // `is_due` first: it remembers what it has seen.
+            if !is_due() && !is_owed.get() {
+                return;
+            }
             is_asking.set(true);
+            is_owed.set(true);
             let answer = fetch();
             let (is_asking, failures, to_skip) = (is_asking.clone(), failures.clone(), to_skip.clone());
+            let is_owed = is_owed.clone();
             spawn_local(async move {
                 match answer.await {
                     // An answer that arrives after a dialog was opened must not change what is decided on.
                     Ok(value) if !is_frozen.try_get_untracked().unwrap_or(true) => {
                         newest.try_set(Some(value));
+                        is_owed.set(false);
                         failures.set(0);
                         live.call_succeeded();
                     }
@@ -83,11 +127,60 @@ pub fn when<T, F>(
     });
 }
 
-/// A row that keeps its position while its numbers change, so that nothing moves under the pointer: its newest values, or the first ones
+/// A row that keeps its position while its numbers change, so that nothing moves under the pointer: its newest values, or the last ones
 /// when it is no longer found.
 pub fn row<T>(first: T, newest: impl Fn() -> Option<T> + Send + Sync + 'static) -> Memo<T>
 where
     T: Clone + PartialEq + Send + Sync + 'static,
 {
-    Memo::new(move |_| newest().unwrap_or_else(|| first.clone()))
+    Memo::new(move |last: Option<&T>| newest().unwrap_or_else(|| last.unwrap_or(&first).clone()))
+}
+
+/// How many rows have come since the list was loaded, with the newest first: those beyond the first row on screen. Ids sort by time.
+pub fn came<L, K>(
+    newer: RwSignal<Option<L>>,
+    first: Option<K>,
+    ids: impl Fn(&L) -> Vec<K> + Send + Sync + 'static,
+) -> Memo<usize>
+where
+    L: Send + Sync + 'static,
+    K: Ord + Send + Sync + 'static,
+{
+    Memo::new(move |_| {
+        newer.with(|list| {
+            let ids = list.as_ref().map(&ids).unwrap_or_default();
+            ids.iter().filter(|id| Some(*id) > first.as_ref()).count()
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_that_is_no_longer_found_keeps_its_last_values() {
+        Owner::new().with(|| {
+            let newer = RwSignal::new(None::<i64>);
+            let row = row(1, move || newer.get());
+            assert_eq!(row.get_untracked(), 1);
+            newer.set(Some(3));
+            assert_eq!(row.get_untracked(), 3);
+            newer.set(None);
+            assert_eq!(row.get_untracked(), 3);
+        });
+    }
+
+    #[test]
+    fn rows_beyond_the_first_one_have_come() {
+        Owner::new().with(|| {
+            let newer = RwSignal::new(None::<Vec<i64>>);
+            let (of_some, of_none) = (came(newer, Some(7), Vec::clone), came(newer, None, Vec::clone));
+            assert_eq!((of_some.get_untracked(), of_none.get_untracked()), (0, 0));
+            newer.set(Some(vec![9, 8, 7, 5]));
+            assert_eq!((of_some.get_untracked(), of_none.get_untracked()), (2, 4));
+            newer.set(Some(vec![5]));
+            assert_eq!(of_some.get_untracked(), 0, "the row is gone, and none came");
+        });
+    }
 }

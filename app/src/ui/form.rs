@@ -1,17 +1,29 @@
 //! Forms that work before the page is hydrated, and without any script.
 
 use crate::calls::error::FormRefused;
-use crate::state::{base_path, revision};
+use crate::state::{base_path, revision, unsent};
 use leptos::server_fn::{
-    Http, ServerFn, client::Client, codec::PostUrl, redirect::call_redirect_hook, request::ClientReq,
+    Http, ServerFn, client::Client, codec::PostUrl, redirect::set_redirect_hook, request::ClientReq,
 };
 use leptos::{ev::SubmitEvent, form::FromFormData, html, prelude::*, wasm_bindgen::JsCast, web_sys};
+use leptos_router::{NavigateOptions, hooks::use_navigate};
 use serde::de::DeserializeOwned;
+use std::cell::Cell;
 
 /// The call of a form's server function.
 pub type FormAction<S> = Action<S, Result<<S as ServerFn>::Output, FormRefused>>;
 
-/// Calls the server function of a form, goes to the page that shows a refusal unless its reader has gone elsewhere, and makes the page load its
+thread_local! {
+    /// Where the last answer leads to.
+    static REDIRECT: Cell<Option<String>> = const { Cell::new(None) };
+}
+
+/// Leaves redirects to the forms, which know whether their page is still shown. Called before there is a router, which would follow every one.
+pub fn hold_redirects() {
+    let _ = set_redirect_hook(|page| REDIRECT.set(Some(page.to_owned())));
+}
+
+/// Calls the server function of a form, goes to the page that says how it ended unless its reader has gone elsewhere, and makes the page load its
 /// data again.
 ///
 /// Also when the form is gone before the answer is there, for example because the page loaded new data meanwhile.
@@ -20,17 +32,25 @@ where
     S: ServerFn<Error = FormRefused> + Clone + Send + Sync + 'static,
     S::Output: Send + Sync + 'static,
 {
-    let revision = revision::current();
+    let (revision, unsent, navigate) = (revision::current(), unsent::current(), use_navigate());
     Action::new(move |input: &S| {
         let call = input.clone().run_on_client();
-        let sent_from = shown_path();
+        let (sent_from, sent) = (shown_path(), unsent.take_submitted());
+        let navigate = navigate.clone();
         async move {
             let answer = call.await;
-            match &answer {
+            let page = match &answer {
                 // The form says why, and would be drawn anew without it.
                 Err(FormRefused { page, .. }) if page.is_empty() => return answer,
-                Err(FormRefused { page, .. }) if shown_path() == sent_from => call_redirect_hook(page),
-                _ => {}
+                Err(FormRefused { page, .. }) => Some(page.clone()),
+                Ok(_) => {
+                    unsent.forget(&sent);
+                    REDIRECT.take()
+                }
+            };
+            if let Some(page) = page.filter(|_| shown_path() == sent_from) {
+                // In the next frame, when the action has its value.
+                request_animation_frame(move || navigate(&absolute(&page), NavigateOptions::default()));
             }
             revision.next();
             answer
@@ -38,8 +58,29 @@ where
     })
 }
 
+/// As [`form_action`], for what no page loads, such as the theme: with a script the page stays as it is.
+pub fn quiet_action<S>() -> FormAction<S>
+where
+    S: ServerFn<Error = FormRefused> + Clone + Send + Sync + 'static,
+    S::Output: Send + Sync + 'static,
+{
+    Action::new(|input: &S| {
+        let call = input.clone().run_on_client();
+        async move {
+            let answer = call.await;
+            REDIRECT.set(None);
+            answer
+        }
+    })
+}
+
 fn shown_path() -> Option<String> {
     location().pathname().ok()
+}
+
+/// An address that the router takes as it is: others it puts below the mount prefix.
+fn absolute(page: &str) -> String {
+    format!("{}{page}", location().origin().unwrap_or_default())
 }
 
 /// A form that calls a server function: by a plain POST that ends in a redirect, or by a request of the script once hydrated.
@@ -68,6 +109,7 @@ where
     S::Output: Send + Sync + 'static,
     S::Client: Client<FormRefused>,
 {
+    let unsent = unsent::current();
     let on_submit = move |event: SubmitEvent| {
         if event.default_prevented() || asks_for_get(&event) {
             return;
@@ -80,6 +122,7 @@ where
         // Input that cannot be deserialised here is left to the browser: the server answers it with the same fault.
         if let Ok(input) = S::from_event(&event) {
             event.prevent_default();
+            unsent.submit(&event);
             action.dispatch(input);
         }
     };

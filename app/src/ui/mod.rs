@@ -41,7 +41,7 @@ pub use data_attr::{data_label, data_noscroll};
 pub use dialog::Dialog;
 pub use empty_state::EmptyState;
 pub use field::{CheckField, SelectField, SelectOption, TextField};
-pub use form::{FormAction, HiddenFields, PostForm, form_action};
+pub use form::{FormAction, HiddenFields, PostForm, form_action, hold_redirects, quiet_action};
 pub use heat_strip::{HeatCell, HeatStrip};
 pub use icon::{Glyph, Icon};
 pub use key_values::{Fact, Facts};

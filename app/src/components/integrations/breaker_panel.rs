@@ -41,7 +41,7 @@ pub fn BreakerPanel(
                         {breaker
                             .since
                             .map(|at| view! { <Fact name="Since"><Instant at=at now=as_of />" ("<Ago at=at now=now />")"</Fact> })}
-                        {breaker.reason.clone().map(|why| view! { <Fact name="Why"><span class="break-words">{why}</span></Fact> })}
+                        {breaker.reason.clone().map(|why| view! { <Fact name="Why"><span class="break-any">{why}</span></Fact> })}
                         {breaker
                             .probe_at
                             .map(|at| {
@@ -139,7 +139,7 @@ fn Flips(flips: Vec<BreakerFlip>, as_of: DateTime<Utc>) -> impl IntoView {
                             </span>
                             " "
                             <b class="font-semibold">{word(flip.to_state)}</b>
-                            <span class="text-muted break-words">{format!(": {}{by}", flip.reason)}</span>
+                            <span class="text-muted break-any">{format!(": {}{by}", flip.reason)}</span>
                         </li>
                     }
                 })

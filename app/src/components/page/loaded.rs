@@ -3,6 +3,7 @@
 use crate::calls::error::CallError;
 use crate::calls::session::Session;
 use crate::components::{Failure, PageHead, Reader};
+use crate::state::unsent;
 use crate::ui::Skeleton;
 use leptos::prelude::*;
 
@@ -21,13 +22,15 @@ pub fn Loaded<T>(
 where
     T: Clone + Send + Sync + 'static,
 {
-    let reader = Reader::current();
+    let (reader, unsent) = (Reader::current(), unsent::current());
     view! {
         <Transition fallback=|| view! { <Skeleton height="h-40" /> }>
             {move || {
                 // Both are read before either is examined: what is not read is not waited for.
                 let (session, loaded) = (reader.loaded(), data.get());
                 let (session, loaded) = (session?.ok(), loaded?);
+                // An effect runs when the page has been drawn.
+                Effect::new(move |_| untrack(|| unsent.restore()));
                 Some(
                     match loaded {
                         Ok(data) => show(data, session),

@@ -19,6 +19,7 @@ pub fn NewerRows(
                 <p class="px-4 pb-2" on:click=move |_| revision.next()>
                     <Link
                         href=href.clone()
+                        keep_scroll=true
                         class="inline-flex items-center min-h-6 rounded-full bg-accent-soft text-accent px-3 type-label font-semibold"
                     >
                         {format!("{new} new")}

@@ -3,13 +3,13 @@
 use crate::calls::theme::SetTheme;
 use crate::state::page_url;
 use crate::state::theme::{self, Theme};
-use crate::ui::{Glyph, HiddenFields, Icon, PostForm, form_action};
+use crate::ui::{Glyph, HiddenFields, Icon, PostForm, quiet_action};
 use leptos::prelude::*;
 
-/// Without a script it is a POST and a redirect back.
+/// Without a script it is a POST and a redirect back. With one nothing else on the page changes, such as rows that are selected.
 #[component]
 pub fn ThemeSwitch() -> impl IntoView {
-    let set = form_action::<SetTheme>();
+    let set = quiet_action::<SetTheme>();
     let chosen = theme::current();
     let url = page_url::current();
     // The page changes at once; the cookie follows.

@@ -35,16 +35,10 @@ fn Content(list: AuditList, url: PageUrl) -> impl IntoView {
     let AuditList { page, labels, as_of } = list;
     let now = clock::now_or(as_of);
     let settled = url.settled();
-    let is_first_page = settled.get("cursor").is_none();
-    let newest_id = page.items.first().map(|line| line.entry.id);
     let query = settled.query();
     let newer = refresh::every(Duration::from_secs(5), move || list_audit_log(query.clone()));
-    let new = Memo::new(move |_| {
-        newer.with(|list| {
-            let lines = list.as_ref().map(|list| list.page.items.as_slice()).unwrap_or_default();
-            lines.iter().take_while(|line| is_first_page && Some(line.entry.id) > newest_id).count()
-        })
-    });
+    let ids = |list: &AuditList| list.page.items.iter().map(|line| line.entry.id).collect::<Vec<_>>();
+    let came = refresh::came(newer, page.items.first().map(|line| line.entry.id), ids);
     let shown = format::counted(page.items.len() as i64, "line shown", "lines shown");
     let pages = PageLinks::by_cursor(&settled, page.next_cursor.as_deref(), shown);
     let is_empty = page.items.is_empty();
@@ -77,7 +71,7 @@ fn Content(list: AuditList, url: PageUrl) -> impl IntoView {
             toolbar=move || {
                 view! {
                     <Filters url=filtered />
-                    <NewerRows count=new href=reload />
+                    <NewerRows count=came href=reload />
                 }
             }
             is_empty=is_empty

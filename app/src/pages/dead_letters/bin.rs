@@ -1,10 +1,10 @@
 //! The bin: purged dead letters, until they are deleted for good.
 
 use crate::{
-    calls::dead_letters::RestoreDeadLetter,
-    components::{IntegrationLink, LiveBadge, PageHead, page_table::ConsolePage},
+    calls::dead_letters::{RestoreDeadLetter, list_bin},
+    components::{IntegrationLink, LiveBadge, NewerRows, PageHead, page_table::ConsolePage},
     format,
-    state::{clock, page_url::PageUrl},
+    state::{clock, page_url::PageUrl, refresh},
     ui::{
         Ago, Button, EmptyState, Glyph, HiddenFields, Link, LinkButton, ListCard, PageLinks, PostForm,
         Remount, Table, data_label, form_action,
@@ -15,6 +15,7 @@ use leptos::prelude::*;
 use model::dead_letter::BinnedLetter;
 use model::views::dead_letters;
 use model::views::names::Names;
+use std::time::Duration;
 
 /// Value of `?show=` for it.
 pub const SHOWN: &str = "bin";
@@ -25,10 +26,15 @@ pub fn Bin(bin: dead_letters::Bin, url: PageUrl, may_steer: bool) -> impl IntoVi
     let dead_letters::Bin { page, names, as_of } = bin;
     let now = clock::now_or(as_of);
     let settled = url.settled();
+    let query = settled.query();
+    let newer = refresh::every(Duration::from_secs(5), move || list_bin(query.clone()));
+    let key = |binned: &BinnedLetter| (binned.binned_at, binned.letter.id);
+    let keys = move |bin: &dead_letters::Bin| bin.page.items.iter().map(key).collect::<Vec<_>>();
+    let came = refresh::came(newer, page.items.first().map(key), keys);
     let shown = format::counted(page.items.len() as i64, "dead letter shown", "dead letters shown");
     let pages = PageLinks::by_cursor(&settled, page.next_cursor.as_deref(), shown);
     let is_empty = page.items.is_empty();
-    let back = settled.to_string();
+    let (back, reload) = (settled.to_string(), settled.to_string());
     let head = move || {
         view! {
             <th scope="col">"Job"</th>
@@ -65,7 +71,14 @@ pub fn Bin(bin: dead_letters::Bin, url: PageUrl, may_steer: bool) -> impl IntoVi
             <LiveBadge as_of=as_of />
             <LinkButton href="/dead-letters">"Back to the list"</LinkButton>
         </PageHead>
-        <ListCard title="The bin" sub="last purged first" is_empty=is_empty empty=empty pages=pages>
+        <ListCard
+            title="The bin"
+            sub="last purged first"
+            toolbar=move || view! { <NewerRows count=came href=reload /> }
+            is_empty=is_empty
+            empty=empty
+            pages=pages
+        >
             <Table label="Bin" stacks=true head=head>
                 <Remount key=as_of>{rows.clone()}</Remount>
             </Table>

@@ -4,6 +4,9 @@ use crate::format;
 use crate::ui::{Glyph, Tone};
 use model::failure::{FailureGroup, FailureState, MAX_COUNTED_GROUPS};
 
+/// In place of the state of a group that has left the list since it was loaded.
+pub const NO_LONGER_LISTED: (Tone, Glyph, &str) = (Tone::Waiting, Glyph::Check, "No longer listed");
+
 pub fn state(group: &FailureGroup) -> (Tone, Glyph, &'static str) {
     match group.state {
         FailureState::Open if group.came_back() => (Tone::Failed, Glyph::Undo, "Came back"),

@@ -14,7 +14,9 @@ use crate::state::page_url::{self, PageUrl};
 use crate::state::{clock, failure_query, refresh, revision};
 use crate::ui::{Glyph, ListCard, PageLinks, Segmented, Table, Tone};
 use leptos::prelude::*;
+use model::failure::{CauseId, FailureGroup};
 use model::operation::{BulkAction, BulkSubject};
+use model::page::Page;
 use model::rules::permission::Permission;
 use model::views::failures::FailureList;
 use std::{collections::BTreeSet, time::Duration};
@@ -137,7 +139,10 @@ fn Content(list: FailureList, url: PageUrl, may_steer: bool) -> impl IntoView {
                             let group = refresh::row(first, move || {
                                 newer.with(|list| list.as_ref()?.page.items.iter().find(|group| group.fingerprint == id).cloned())
                             });
-                            view! { <Row group=group here=here.clone() now=now may_steer=may_steer /> }
+                            let has_left = Memo::new(move |_| {
+                                is_first_page && newer.with(|list| list.as_ref().is_some_and(|list| has_lost(&list.page, id)))
+                            });
+                            view! { <Row group=group has_left=has_left here=here.clone() now=now may_steer=may_steer /> }
                         })
                         .collect_view()}
                 </Table>
@@ -145,6 +150,11 @@ fn Content(list: FailureList, url: PageUrl, may_steer: bool) -> impl IntoView {
         </div>
     }
     .into_any()
+}
+
+/// Whether a group on screen has left the list: it is snoozed, fixed or over by now. A list with more pages may have it on another one.
+fn has_lost(newer: &Page<FailureGroup>, id: CauseId) -> bool {
+    newer.next_cursor.is_none() && newer.items.iter().all(|group| group.fingerprint != id)
 }
 
 /// How many causes are open.

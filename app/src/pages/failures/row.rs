@@ -8,10 +8,12 @@ use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use model::failure::FailureGroup;
 
-/// The cause links to the group. The row stays in place while its numbers change.
+/// The cause links to the group. The row stays in place while its numbers change, and when it has left the list.
 #[component]
 pub fn Row(
     group: Memo<FailureGroup>,
+    /// The list that was loaded again has it no more: its numbers are the last known ones.
+    has_left: Memo<bool>,
     /// The list.
     here: PageUrl,
     /// Ages are relative to it.
@@ -29,7 +31,9 @@ pub fn Row(
         group.with(|group| group.trend.failed.iter().map(|n| Some(*n as f64)).collect::<Vec<_>>())
     });
     let trend_says = Memo::new(move |_| group.with(group_words::trend));
-    let state = Memo::new(move |_| group.with(group_words::state));
+    let state = Memo::new(move |_| {
+        if has_left.get() { group_words::NO_LONGER_LISTED } else { group.with(group_words::state) }
+    });
     let last_at = Memo::new(move |_| group.with(|group| group.last_at));
     let has_jobs = Memo::new(move |_| group.with(|group| group.jobs() > 0));
     let waiting = Memo::new(move |_| group.with(|group| group.to_be_retried));
@@ -39,7 +43,7 @@ pub fn Row(
         <tr>
             <td class="grow what">
                 <Link href=whole class="font-semibold hover:underline">{words.cause}</Link>
-                <p class="type-label text-faint break-words" title=move || error.get()>
+                <p class="type-label text-faint break-any" title=move || error.get()>
                     {move || error.with(|error| format::error_line(error).to_owned())}
                 </p>
             </td>

@@ -29,7 +29,7 @@ pub fn Activity(
                                 </span>
                                 " "
                                 <b class="font-semibold">{entry.actor_name}</b>
-                                <span class="text-muted break-words">{format!(" {what}")}</span>
+                                <span class="text-muted break-any">{format!(" {what}")}</span>
                             </li>
                         }
                     })

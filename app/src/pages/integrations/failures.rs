@@ -34,14 +34,14 @@ pub fn Failures(
                         let error = format::error_line(&group.error).to_owned();
                         let says = format!("{}{share}, last ", format::counted(group.jobs(), "job", "jobs"));
                         view! {
-                            <li>
+                            <li class="break-any">
                                 <Link href=format!("{all}&group={}", group.fingerprint) class="font-medium hover:underline">
                                     {cause}
                                 </Link>
                                 <p class="type-label text-muted">
                                     {says} <Ago at=group.last_at now=now />
                                 </p>
-                                <p class="type-label text-faint break-words">{error}</p>
+                                <p class="type-label text-faint">{error}</p>
                             </li>
                         }
                     })
@@ -51,7 +51,7 @@ pub fn Failures(
                 .into_iter()
                 .map(|note| {
                     view! {
-                        <p class="px-4 pb-3 type-label">
+                        <p class="px-4 pb-3 type-label break-any">
                             <span class="text-muted">"Published note: "</span>
                             {note.text}
                         </p>

@@ -4,6 +4,7 @@ use crate::components::integrations::gauge_words::{self, alarming, oldest};
 use crate::components::{HealthBadge, HealthText, RateLimitUseMeter, eta_words};
 use crate::format;
 use crate::ui::{CheckField, Link, Sparkline, Tone};
+use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use model::stats::{IntegrationGauge, Snapshot};
 use model::views::integration_list::IntegrationRow;
@@ -11,24 +12,24 @@ use model::views::integration_list::IntegrationRow;
 /// Each cell updates by itself, and the row keeps its place.
 #[component]
 pub fn Row(
-    /// As loaded, and loaded again every few seconds for its history.
-    row: Memo<IntegrationRow>,
+    /// As loaded, and loaded again every few seconds for its history; when it was sampled.
+    row: Memo<(DateTime<Utc>, IntegrationRow)>,
     /// The streamed gauges.
     live: Signal<Option<Snapshot>>,
     /// Whether the row can be selected.
     may_select: bool,
 ) -> impl IntoView {
-    let (id, name, about) = row.with_untracked(|row| {
+    let (id, name, about) = row.with_untracked(|(_, row)| {
         (row.gauge.integration_id, row.gauge.name.clone(), gauge_words::about(&row.gauge))
     });
     let judged = Memo::new(move |_| {
+        let loaded_at = row.with(|(at, _)| *at);
         let streamed = live.with(|live| {
-            let live = live.as_ref()?;
+            let live = live.as_ref().filter(|live| live.at >= loaded_at)?;
             let at = live.integrations.binary_search_by_key(&id, |gauge| gauge.integration_id).ok()?;
             Some((live.at, live.integrations.get(at)?.clone()))
         });
-        let (at, gauge) =
-            streamed.unwrap_or_else(|| row.with(|row| (chrono::DateTime::UNIX_EPOCH, row.gauge.clone())));
+        let (at, gauge) = streamed.unwrap_or_else(|| row.with(|(at, row)| (*at, row.gauge.clone())));
         (HealthText::of(&gauge, at), gauge)
     });
     let read = move |read: fn(&IntegrationGauge) -> String| move || judged.with(|(_, g)| read(g));
@@ -38,8 +39,9 @@ pub fn Row(
     let failing = Memo::new(move |_| judged.with(|(_, g)| gauge_words::failing(g)));
     let refused = Memo::new(move |_| judged.with(|(_, g)| g.refused_share));
     let share = |share: Option<f64>| share.map_or_else(|| "–".to_owned(), format::percent);
-    let backlogs =
-        Memo::new(move |_| row.with(|row| row.backlogs.iter().map(|n| Some(*n as f64)).collect::<Vec<_>>()));
+    let backlogs = Memo::new(move |_| {
+        row.with(|(_, row)| row.backlogs.iter().map(|n| Some(*n as f64)).collect::<Vec<_>>())
+    });
     let sparks = format!("Backlog of {name} over the last hour");
     view! {
         <tr>

@@ -9,6 +9,7 @@ mod facts;
 mod folded;
 mod list;
 mod masked;
+mod offered;
 mod progress;
 mod related;
 mod request;

@@ -1,7 +1,7 @@
 //! One job in the list; its state changes, the row stays.
 
 use super::{cell::Cell, subject::subject};
-use crate::ui::Link;
+use crate::{state::refresh, ui::Link};
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use model::id::JobId;
@@ -30,7 +30,7 @@ pub fn Row(
 ) -> impl IntoView {
     let id = job.id;
     let before = (job.status, job.attempt);
-    let state = Memo::new(move |_| fresh.with(|(by_id, _)| by_id.get(&id).copied()).unwrap_or(before));
+    let state = refresh::row(before, move || fresh.with(|(by_id, _)| by_id.get(&id).copied()));
     let about = subject(&job);
     let columns = columns.get_value();
     // Shown once: as a column, or here.

@@ -1,5 +1,6 @@
 //! Actions on selected jobs, or on all that match: the buttons below the list, each with its count.
 
+use super::offered::Offered;
 use crate::{
     calls::bulk::Bulk,
     format,
@@ -7,7 +8,7 @@ use crate::{
     ui::{Button, ButtonKind, FormAction, Glyph, HiddenFields, Link, LinkButton, PostForm},
 };
 use leptos::{ev::MouseEvent, prelude::*};
-use model::matched::Matched;
+use model::matched::{AtLeast, Matched};
 use uuid::Uuid;
 
 /// How rows are selected, by the address: `selected=page`, `selected=all`, or one by one.
@@ -41,6 +42,10 @@ pub fn SelectionBar(
     matched: Option<Matched>,
     /// Whether the list is filtered: all rows of an unfiltered one cannot be selected.
     has_filter: bool,
+    /// What to offer for the selected rows.
+    of_selected: Memo<Offered>,
+    /// What to offer for all that match.
+    of_all: Offered,
     bulk: FormAction<Bulk>,
 ) -> impl IntoView {
     let selected = Selected::of(&here);
@@ -52,7 +57,7 @@ pub fn SelectionBar(
         None => "Select all that match".to_owned(),
     };
     if selected == Selected::All && has_filter {
-        return view! { <AllSelected here=rows matched=matched /> }.into_any();
+        return view! { <AllSelected here=rows matched=matched offered=of_all /> }.into_any();
     }
     let whole_page = rows.clone().with("ticked", "page").to_string();
     let tick_page = move |event: MouseEvent| {
@@ -61,6 +66,9 @@ pub fn SelectionBar(
     };
     let on_page = page.with_value(Vec::len);
     let says = move || {
+        if of_selected.get() == Offered::default() {
+            return "These can be neither requeued nor cancelled.".to_owned();
+        }
         let elsewhere = page.with_value(|page| selection.elsewhere(page)).len();
         match (selection.len(), elsewhere) {
             (0, _) => "Selected jobs:".to_owned(),
@@ -73,6 +81,8 @@ pub fn SelectionBar(
         }
     };
     let elsewhere = move || page.with_value(|page| selection.elsewhere(page));
+    let may_requeue = Memo::new(move |_| of_selected.get().requeue);
+    let may_cancel = Memo::new(move |_| of_selected.get().cancel);
     view! {
         <PostForm
             action=bulk
@@ -87,16 +97,24 @@ pub fn SelectionBar(
                 <input type="hidden" name="ids[]" value=id.to_string() />
             </For>
             <span class="type-label text-muted mr-1" aria-live="polite">{says}</span>
-            <Button glyph=Glyph::Undo key="r">"Requeue"</Button>
-            <Button
-                kind=ButtonKind::Danger
-                method="get"
-                to=base_path::current().join("/jobs")
-                name="confirm"
-                value="cancel"
-            >
-                "Cancel"
-            </Button>
+            {move || may_requeue.get().then(|| view! { <Button glyph=Glyph::Undo key="r">"Requeue"</Button> })}
+            {move || {
+                may_cancel
+                    .get()
+                    .then(|| {
+                        view! {
+                            <Button
+                                kind=ButtonKind::Danger
+                                method="get"
+                                to=base_path::current().join("/jobs")
+                                name="confirm"
+                                value="cancel"
+                            >
+                                "Cancel"
+                            </Button>
+                        }
+                    })
+            }}
             <span class="flex flex-wrap gap-2 ml-auto type-label">
                 {move || {
                     (!selection.is_empty())
@@ -129,7 +147,7 @@ pub fn SelectionBar(
 
 /// All that match are selected, on every page, including jobs that are created in the meantime.
 #[component]
-fn AllSelected(here: PageUrl, matched: Option<Matched>) -> impl IntoView {
+fn AllSelected(here: PageUrl, matched: Option<Matched>, offered: Offered) -> impl IntoView {
     let ask = |action: &str| {
         here.clone().without("cursor").with("ticked", "all").with("confirm", action).to_string()
     };
@@ -139,28 +157,30 @@ fn AllSelected(here: PageUrl, matched: Option<Matched>) -> impl IntoView {
         Some(all) => format!("All {all} that match are selected, on every page."),
         None => "All that match are selected, on every page.".to_owned(),
     };
-    let can_be = |n: i64| n != 0;
-    let (requeue, cancel) = (matched.map(|matched| matched.requeue), matched.map(|matched| matched.cancel));
+    // None of those that were counted, although there may be some: then the button has no number.
+    let number = |n: AtLeast| (n.n > 0).then(|| n.to_string());
+    let requeue = matched.and_then(|matched| number(matched.requeue));
+    let cancel = matched.and_then(|matched| number(matched.cancel));
     view! {
         <div class="flex flex-wrap items-center gap-2 px-4 py-2.5 border-t border-line">
             <span class="type-label mr-1" aria-live="polite">
                 {says}
             </span>
-            {requeue
-                .is_none_or(|n| can_be(n.n))
+            {offered
+                .requeue
                 .then(|| {
                     view! {
                         <LinkButton href=ask("requeue") glyph=Glyph::Undo>
-                            {words("Requeue", requeue.map(|n| n.to_string()))}
+                            {words("Requeue", requeue)}
                         </LinkButton>
                     }
                 })}
-            {cancel
-                .is_none_or(|n| can_be(n.n))
+            {offered
+                .cancel
                 .then(|| {
                     view! {
                         <LinkButton href=ask("cancel") kind=ButtonKind::Danger>
-                            {words("Cancel", cancel.map(|n| n.to_string()))}
+                            {words("Cancel", cancel)}
                         </LinkButton>
                     }
                 })}

@@ -4,7 +4,7 @@ use super::steps::Steps;
 use crate::calls::operations::list_operations;
 use crate::components::deployment::operation_words::{about, what_it_does};
 use crate::components::page_table::ConsolePage;
-use crate::components::{LiveBadge, Loaded, OperationBadge, OperationProgress, PageHead};
+use crate::components::{LiveBadge, Loaded, NewerRows, OperationBadge, OperationProgress, PageHead};
 use crate::format;
 use crate::state::page_url::{self, PageUrl};
 use crate::state::{clock, refresh, revision};
@@ -40,10 +40,18 @@ fn Content(list: OperationList, url: PageUrl, may_steer: bool) -> impl IntoView 
     let settled = url.settled();
     let query = settled.query();
     let newer = refresh::every(Duration::from_secs(2), move || list_operations(query.clone()));
+    let ids = |list: &OperationList| list.page.items.iter().map(|operation| operation.id).collect::<Vec<_>>();
+    let came = refresh::came(newer, page.items.first().map(|operation| operation.id), ids);
+    let first_headline = headline(&page.items);
+    let headline = Signal::derive(move || {
+        newer.with(|list| {
+            list.as_ref().map_or_else(|| first_headline.clone(), |list| headline(&list.page.items))
+        })
+    });
     let shown = format::counted(page.items.len() as i64, "operation shown", "operations shown");
     let pages = PageLinks::by_cursor(&settled, page.next_cursor.as_deref(), shown);
     let is_empty = page.items.is_empty();
-    let back = StoredValue::new(settled.to_string());
+    let (back, reload) = (StoredValue::new(settled.to_string()), settled.to_string());
     let head = move || {
         view! {
             <th scope="col" class="grow">"What"</th>
@@ -66,10 +74,17 @@ fn Content(list: OperationList, url: PageUrl, may_steer: bool) -> impl IntoView 
         }
     };
     view! {
-        <PageHead title=ConsolePage::Operations.title() headline=headline(&page.items)>
+        <PageHead title=ConsolePage::Operations.title() headline=headline>
             <LiveBadge as_of=as_of />
         </PageHead>
-        <ListCard title="All operations" sub="newest first" is_empty=is_empty empty=empty pages=pages>
+        <ListCard
+            title="All operations"
+            sub="newest first"
+            toolbar=move || view! { <NewerRows count=came href=reload /> }
+            is_empty=is_empty
+            empty=empty
+            pages=pages
+        >
             <Table label="Bulk operations" stacks=true head=head>
                 {page
                     .items

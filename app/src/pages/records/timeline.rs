@@ -4,6 +4,7 @@ use super::story::story;
 use crate::components::{IntegrationLink, JobStateBadge, JobStateStyle};
 use crate::format;
 use crate::pages::jobs_subject;
+use crate::state::refresh;
 use crate::ui::{Icon, Instant, Link};
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
@@ -47,8 +48,7 @@ fn Entry(item: TrailJob, fresh: Fresh, names: Names, is_asked: bool, as_of: Date
     let (created_at, integration_id) = (item.job.created_at, item.job.integration_id);
     let about = jobs_subject(&item.job);
     let kind = (about != item.job.job_type).then(|| item.job.job_type.clone());
-    let item =
-        Memo::new(move |_| fresh.with(|fresh| fresh.get(&id).cloned()).unwrap_or_else(|| item.clone()));
+    let item = refresh::row(item, move || fresh.with(|fresh| fresh.get(&id).cloned()));
     let status = Memo::new(move |_| item.with(|item| item.job.status));
     let glyph = Signal::derive(move || JobStateStyle::of(status.get()).glyph);
     view! {

@@ -6,13 +6,16 @@ mod row;
 use self::{question::CancelQuestion, row::Row};
 use crate::calls::resyncs::list_resyncs;
 use crate::components::page_table::ConsolePage;
-use crate::components::{LiveBadge, Loaded, PageHead};
+use crate::components::{LiveBadge, Loaded, NewerRows, PageHead};
 use crate::format;
 use crate::state::page_url::{self, PageUrl};
 use crate::state::{clock, refresh, revision};
 use crate::ui::{EmptyState, Glyph, LinkButton, ListCard, PageLinks, Table};
 use leptos::prelude::*;
-use model::{id::ResyncId, resync::ResyncState, rules::permission::Permission, views::resyncs::ResyncList};
+use model::id::ResyncId;
+use model::resync::{Resync, ResyncState};
+use model::rules::permission::Permission;
+use model::views::resyncs::ResyncList;
 use std::time::Duration;
 
 #[component]
@@ -38,21 +41,24 @@ fn Content(list: ResyncList, url: PageUrl, may_steer: bool) -> impl IntoView {
     let now = clock::now_or(as_of);
     let query = url.query();
     let newer = refresh::every(Duration::from_secs(2), move || list_resyncs(query.clone()));
+    let ids = |list: &ResyncList| list.page.items.iter().map(|resync| resync.id).collect::<Vec<_>>();
+    let came = refresh::came(newer, list.page.items.first().map(|resync| resync.id), ids);
     let names = list.names;
     let settled = url.clone().settled();
     let shown = format::counted(list.page.items.len() as i64, "re-sync shown", "re-syncs shown");
     let pages = PageLinks::by_cursor(&settled, list.page.next_cursor.as_deref(), shown);
     let is_empty = list.page.items.is_empty();
-    let running = list.page.items.iter().filter(|r| r.state == ResyncState::Running).count() as i64;
-    let headline = match running {
-        0 => "No re-sync is running.".to_owned(),
-        n => format!("**{}** running", format::counted(n, "re-sync is", "re-syncs are")),
-    };
+    let first_headline = headline(&list.page.items);
+    let headline = Signal::derive(move || {
+        newer.with(|list| {
+            list.as_ref().map_or_else(|| first_headline.clone(), |list| headline(&list.page.items))
+        })
+    });
     let asked = url.get("cancel").and_then(|id| id.parse::<ResyncId>().ok());
     let question = asked.and_then(|id| list.page.items.iter().find(|r| r.id == id).cloned());
     let rows: Vec<_> = list.page.items;
     let back = settled.without("cancel").to_string();
-    let steer_back = StoredValue::new(back.clone());
+    let (steer_back, reload) = (StoredValue::new(back.clone()), back.clone());
     let head = || {
         view! {
             <th scope="col">"Integration"</th>
@@ -79,7 +85,14 @@ fn Content(list: ResyncList, url: PageUrl, may_steer: bool) -> impl IntoView {
         <PageHead title=ConsolePage::Resyncs.title() headline=headline>
             <LiveBadge as_of=as_of />
         </PageHead>
-        <ListCard title="All re-syncs" sub="newest first" is_empty=is_empty empty=empty pages=pages>
+        <ListCard
+            title="All re-syncs"
+            sub="newest first"
+            toolbar=move || view! { <NewerRows count=came href=reload /> }
+            is_empty=is_empty
+            empty=empty
+            pages=pages
+        >
             <Table label="Re-syncs" stacks=true head=head>
                 {rows
                     .into_iter()
@@ -97,4 +110,13 @@ fn Content(list: ResyncList, url: PageUrl, may_steer: bool) -> impl IntoView {
         {question.filter(|_| may_steer).map(|resync| view! { <CancelQuestion resync=resync back=back /> })}
     }
     .into_any()
+}
+
+/// How many of those on the page are running.
+fn headline(resyncs: &[Resync]) -> String {
+    let running = resyncs.iter().filter(|resync| resync.state == ResyncState::Running).count() as i64;
+    match running {
+        0 => "No re-sync is running.".to_owned(),
+        n => format!("**{}** running", format::counted(n, "re-sync is", "re-syncs are")),
+    }
 }

@@ -91,11 +91,13 @@ pub fn Row(
 }
 
 /// Colour, icon and word of a process's state.
+///
+/// A process that drains is never called drained: it learns of it with its next heartbeat and claims until then, and the jobs that are known
+/// of it are those of its last heartbeat.
 fn style(worker: &Worker) -> (Tone, Glyph, &'static str) {
     match worker.lease {
         LeaseState::Lost => (Tone::Failed, Glyph::Cross, "Lost"),
         LeaseState::Late => (Tone::Retrying, Glyph::Clock, "Late"),
-        LeaseState::Live if worker.is_draining && worker.busy == 0 => (Tone::Paused, Glyph::Pause, "Drained"),
         LeaseState::Live if worker.is_draining => (Tone::Paused, Glyph::Pause, "Draining"),
         LeaseState::Live => (Tone::Delivered, Glyph::Check, "Live"),
     }

@@ -7,7 +7,7 @@ use self::{foot::Foot, navigation::Navigation};
 use crate::calls::stats::load_nav_counts;
 use crate::components::{FlashBar, KeyHelp, Logo, Palette, Reader};
 use crate::format;
-use crate::state::{clock, freeze, live, revision};
+use crate::state::{clock, freeze, live, revision, unsent};
 use crate::ui::{Glyph, Link, Notice, Tone};
 use leptos::prelude::*;
 use leptos_router::components::Outlet;
@@ -20,6 +20,7 @@ pub fn Frame() -> impl IntoView {
     let first = Resource::new_blocking(|| (), |()| load_nav_counts());
     freeze::provide();
     revision::provide();
+    let unsent = unsent::provide();
     let live = live::provide();
     clock::provide();
     view! {
@@ -27,7 +28,7 @@ pub fn Frame() -> impl IntoView {
         <a class="skip" href="#content" rel="external">
             "Skip to content"
         </a>
-        <div class="shell">
+        <div class="shell" on:input=move |event| unsent.note(&event)>
             <nav class="side" aria-label="Main">
                 <Link href="/" class="brand">
                     <Logo />

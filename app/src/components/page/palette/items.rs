@@ -121,13 +121,12 @@ pub fn things(session: &Session, finds: &SearchResults) -> Vec<Item> {
         items.push(Item::go(Glyph::List, format!("Jobs of {}", found.name), "jobs", jobs));
         let dead = format!("/dead-letters?integration_id={}", found.id);
         items.push(Item::go(Glyph::Skull, format!("Dead letters of {}", found.name), "dead letters", dead));
-        if session.may(Permission::Configure) {
-            let (title, glyph, command) = match found.state {
-                IntegrationState::Active => ("Pause", Glyph::Pause, Command::Pause(found.id)),
-                IntegrationState::Paused | IntegrationState::Disabled => {
-                    ("Resume", Glyph::Play, Command::Resume(found.id))
-                }
-            };
+        let step = match found.state {
+            IntegrationState::Active => Some(("Pause", Glyph::Pause, Command::Pause(found.id))),
+            IntegrationState::Paused => Some(("Resume", Glyph::Play, Command::Resume(found.id))),
+            IntegrationState::Disabled => None,
+        };
+        if let Some((title, glyph, command)) = step.filter(|_| session.may(Permission::Configure)) {
             items.push(Item {
                 title: format!("{title} {}", found.name),
                 hint: "action".to_owned(),
@@ -208,5 +207,11 @@ mod tests {
         assert!(!commands(Role::Support, 1).contains(&Command::Pause(one.id)));
         assert!(!commands(Role::Operator, 2).contains(&Command::Pause(one.id)));
         assert!(commands(Role::Operator, 0).is_empty());
+        let disabled = SearchResults {
+            integrations: vec![FoundIntegration { state: IntegrationState::Disabled, ..one.clone() }],
+            ..SearchResults::default()
+        };
+        let steps = things(&reader(Role::Operator), &disabled);
+        assert!(steps.iter().all(|item| matches!(item.command, Command::Go(_))), "it can be neither");
     }
 }

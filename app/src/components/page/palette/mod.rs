@@ -1,15 +1,20 @@
 //! Jumps to any id, page or action: ⌘K or Ctrl+K, a few letters, Enter.
 
 mod items;
+mod steered;
 
 use self::items::{Command, Item, pages, search, things};
+use self::steered::Steered;
 use crate::calls::find::find;
 use crate::calls::integrations::{PauseIntegration, ResumeIntegration};
 use crate::calls::session::Session;
 use crate::state::{base_path, keys, page_url};
 use crate::ui::{Glyph, Icon, form_action};
+use chrono::Utc;
 use leptos::{ev, html, prelude::*, task::spawn_local};
 use leptos_router::hooks::use_navigate;
+use model::id::IntegrationId;
+use model::integration::IntegrationState;
 use model::views::find::SearchResults;
 
 /// The button in the navigation and its dialog. Without a script the button is a link to the search for records.
@@ -28,6 +33,19 @@ pub fn Palette(
     let found = RwSignal::new((String::new(), SearchResults::default()));
     let pause = form_action::<PauseIntegration>();
     let resume = form_action::<ResumeIntegration>();
+    let (is_pausing, is_resuming) = (pause.pending(), resume.pending());
+    let asked = StoredValue::new(None::<(IntegrationId, IntegrationState)>);
+    let steered = StoredValue::new(None::<Steered>);
+    for answer in [pause.value(), resume.value()] {
+        Effect::new(move |_| {
+            let is_done = answer.with(|answer| matches!(answer, Some(Ok(()))));
+            if let Some((id, state)) = asked.get_value().filter(|_| is_done) {
+                let done = Steered { id, state, at: Utc::now() };
+                steered.set_value(Some(done));
+                found.update(|(_, finds)| done.correct(finds, done.at));
+            }
+        });
+    }
     let url = page_url::current();
     let base = StoredValue::new(base_path::current());
     let navigate = StoredValue::new(use_navigate());
@@ -41,7 +59,12 @@ pub fn Palette(
         found.with(|(of, finds)| {
             // An answer to what was typed before says nothing about what is typed now.
             if *of == text.trim() {
-                items.splice(0..0, session.with_value(|session| things(session, finds)));
+                let mut things = session.with_value(|session| things(session, finds));
+                // Until the answer is there, neither the same is asked again nor its opposite.
+                if is_pausing.get() || is_resuming.get() {
+                    things.retain(|item| matches!(item.command, Command::Go(_)));
+                }
+                items.splice(0..0, things);
             }
         });
         items.extend(search(&text));
@@ -49,6 +72,8 @@ pub fn Palette(
     });
     let open = move || {
         query.set(String::new());
+        // What was found before says how things were then.
+        found.set(Default::default());
         chosen.set(0);
         if let Some(dialog) = dialog.get_untracked().filter(|dialog| !dialog.open()) {
             let _ = dialog.show_modal();
@@ -73,9 +98,11 @@ pub fn Palette(
                 navigate.with_value(|navigate| navigate(&to, Default::default()));
             }
             Command::Pause(id) => {
+                asked.set_value(Some((id, IntegrationState::Paused)));
                 pause.dispatch(PauseIntegration { id, back });
             }
             Command::Resume(id) => {
+                asked.set_value(Some((id, IntegrationState::Active)));
                 resume.dispatch(ResumeIntegration { id, back });
             }
         }
@@ -93,7 +120,10 @@ pub fn Palette(
             let answer = find(text.clone()).await;
             // Answers may overtake each other.
             let is_current = query.try_get_untracked().is_some_and(|query| query.trim() == text);
-            if let (Ok(finds), true) = (answer, is_current) {
+            if let (Ok(mut finds), true) = (answer, is_current) {
+                if let Some(steered) = steered.try_get_value().flatten() {
+                    steered.correct(&mut finds, Utc::now());
+                }
                 found.try_set((text, finds));
             }
         });

@@ -8,8 +8,9 @@ use crate::state::grid_url;
 use crate::state::page_url::PageUrl;
 use crate::ui::{Card, Link, Table, Tone};
 use leptos::prelude::*;
+use model::dead_letter_grid::{DeadLetterGrid, GridRow};
+use model::matched::AtLeast;
 use model::views::names::Names;
-use model::{dead_letter_grid::DeadLetterGrid, matched::AtLeast};
 
 /// The grid, worst integration and most frequent cause first.
 #[component]
@@ -112,4 +113,49 @@ pub fn Grid(
 /// Where only the newest were counted, a number is a lower bound.
 pub fn number(n: i64, is_least: bool) -> String {
     if is_least && n > 0 { AtLeast { n, is_more: true }.to_string() } else { format::count(n) }
+}
+
+/// The newer grid, with rows and columns where they are on screen, so that numbers do not move under the pointer; new ones come last.
+pub fn in_the_order_of(shown: &DeadLetterGrid, newer: DeadLetterGrid) -> DeadLetterGrid {
+    let place = |at: Option<usize>| at.unwrap_or(usize::MAX);
+    let mut columns: Vec<usize> = (0..newer.causes.len()).collect();
+    columns.sort_by_key(|at| {
+        place(shown.causes.iter().position(|cause| cause.cause == newer.causes[*at].cause))
+    });
+    let causes = columns.iter().map(|at| newer.causes[*at].clone()).collect();
+    let reordered = |row: &GridRow| GridRow {
+        counts: columns.iter().map(|at| row.counts.get(*at).copied().unwrap_or_default()).collect(),
+        ..row.clone()
+    };
+    let mut rows: Vec<GridRow> = newer.rows.iter().map(reordered).collect();
+    rows.sort_by_key(|row| place(shown.rows.iter().position(|own| own.integration_id == row.integration_id)));
+    DeadLetterGrid { causes, rows, ..newer }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::dead_letter_grid::GridCause;
+    use model::{failure::CauseId, id::IntegrationId};
+
+    #[test]
+    fn rows_and_columns_stay_where_they_are_and_new_ones_come_last() {
+        let (one, other, new) =
+            (IntegrationId::generate(), IntegrationId::generate(), IntegrationId::generate());
+        let grid = |causes: &[u64], rows: &[(IntegrationId, &[i64])]| DeadLetterGrid {
+            causes: causes
+                .iter()
+                .map(|id| GridCause { cause: CauseId(*id), error: String::new(), total: 0 })
+                .collect(),
+            rows: rows
+                .iter()
+                .map(|(id, counts)| GridRow { integration_id: *id, total: 0, counts: counts.to_vec() })
+                .collect(),
+            ..DeadLetterGrid::default()
+        };
+        let shown = grid(&[1, 2], &[(one, &[5, 3]), (other, &[4, 2])]);
+        let newer = grid(&[3, 2, 1], &[(new, &[9, 0, 0]), (other, &[0, 2, 8]), (one, &[0, 3, 5])]);
+        let placed = grid(&[1, 2, 3], &[(one, &[5, 3, 0]), (other, &[8, 2, 0]), (new, &[0, 0, 9])]);
+        assert_eq!(in_the_order_of(&shown, newer), placed);
+    }
 }

@@ -11,7 +11,7 @@ use leptos::prelude::*;
 
 #[component]
 pub fn Head(
-    headline: String,
+    headline: Signal<String>,
     url: PageUrl,
     has_filter: bool,
     is_empty: bool,

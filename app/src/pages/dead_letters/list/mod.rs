@@ -1,4 +1,4 @@
-//! Dead letters, newest first: filter, select, requeue, purge.
+//! Dead letters, newest first: filter, select, requeue, purge. Rows stay where they are, new ones wait behind a link.
 
 mod head;
 mod row;
@@ -11,18 +11,23 @@ use super::bin::{self, Bin};
 use super::grid::{self, Grid};
 use crate::calls::dead_letters::{list_bin, list_dead_letters};
 use crate::components::page_table::ConsolePage;
-use crate::components::{EmptyList, FilterBar, FilterSentence, Loaded};
+use crate::components::{EmptyList, FilterBar, FilterSentence, Loaded, NewerRows};
 use crate::format;
 use crate::pages::bulk_question::{Asked, Question, ask};
 use crate::state::page_url::{self, PageUrl};
-use crate::state::{clock, grid_url, revision, url_filters};
+use crate::state::{clock, freeze, grid_url, live, refresh, revision, url_filters};
 use crate::ui::{Glyph, ListCard, PageLinks, Remount, Table, Tone, form_action};
 use leptos::prelude::*;
+use model::dead_letter::DeadLetter;
 use model::dead_letter_grid::DeadLetterGrid;
+use model::id::DeadLetterId;
 use model::operation::BulkSubject;
+use model::page::Page;
 use model::rules::permission::Permission;
 use model::views::dead_letters::{self, DeadLetterList};
+use model::views::names::Names;
 use serde::{Deserialize, Serialize};
+use std::{collections::BTreeSet, time::Duration};
 
 #[component]
 pub fn DeadLettersPage() -> impl IntoView {
@@ -80,6 +85,18 @@ fn Content(list: DeadLetterList, url: PageUrl, rights: Rights) -> impl IntoView 
     let DeadLetterList { page, grid, names, choices, as_of } = list;
     let now = clock::now_or(as_of);
     let settled = url.clone().settled();
+    let query = settled.query();
+    // Every change of a job moves one of the totals.
+    let totals = live::current().snapshot();
+    let totals =
+        Memo::new(move |_| totals.with(|snapshot| snapshot.as_ref().map(|snapshot| snapshot.totals)));
+    let newer =
+        refresh::while_changing(Duration::from_secs(3), totals, move || list_dead_letters(query.clone()));
+    let ids = |list: &DeadLetterList| list.page.items.iter().map(|letter| letter.id).collect::<Vec<_>>();
+    let came = refresh::came(newer, page.items.first().map(|letter| letter.id), ids);
+    let selected = RwSignal::new(BTreeSet::<DeadLetterId>::new());
+    // People decide on what they see: while rows are selected the page is frozen.
+    freeze::while_true(Signal::derive(move || !selected.with(BTreeSet::is_empty)));
     let has_filter = !url_filters::active(&url).is_empty();
     let is_empty = page.items.is_empty();
     // Filters that no index serves: none found among those searched so far.
@@ -96,24 +113,39 @@ fn Content(list: DeadLetterList, url: PageUrl, rights: Rights) -> impl IntoView 
     };
     let pages = PageLinks::by_cursor(&settled, page.next_cursor.as_deref(), shown);
     let clear = has_filter.then(|| url_filters::cleared(&url).to_string());
-    let headline = headline(if is_empty { None } else { grid.as_ref() }, has_filter);
-    let grid = grid.filter(DeadLetterGrid::is_worth_showing);
+    let loaded = Numbers { grid, names: names.clone() };
+    let numbers = Memo::new(move |shown: Option<&Numbers>| {
+        let shown = shown.unwrap_or(&loaded);
+        newer.with(|list| list.as_ref().map_or_else(|| shown.clone(), |list| shown.newer(list)))
+    });
+    let headline =
+        Signal::derive(move || numbers.with(|numbers| headline(numbers.grid.as_ref(), has_filter)));
     // A change of filters starts the grid from its first page.
     let filtered = grid_url::first_page(&url);
     let filter_names = names.clone();
-    let back = settled.to_string();
-    let row_names = names.clone();
+    let (back, reload) = (settled.to_string(), settled.to_string());
+    let row_names = names;
     let rows = move || {
         page.items
             .iter()
             .cloned()
-            .map(|letter| view! { <Row names=row_names.clone() letter=letter now=now rights=rights /> })
+            .map(|letter| {
+                let id = letter.id;
+                let is_gone = Memo::new(move |_| {
+                    newer.with(|list| list.as_ref().is_some_and(|list| has_lost(&list.page, id)))
+                });
+                view! { <Row names=row_names.clone() letter=letter now=now rights=rights selected=selected is_gone=is_gone /> }
+            })
             .collect_view()
     };
     view! {
         <Head headline=headline url=url.clone() has_filter=has_filter is_empty=is_empty rights=rights as_of=as_of />
         <div class="stack">
-            {grid.map(|grid| view! { <Grid grid=grid names=names.clone() url=url /> })}
+            {move || {
+                let Numbers { grid, names } = numbers.get();
+                grid.filter(DeadLetterGrid::is_worth_showing)
+                    .map(|grid| view! { <Grid grid=grid names=names url=url.clone() /> })
+            }}
             <ListCard
                 title="List"
                 sub="newest first, each kept until it is requeued or purged"
@@ -121,6 +153,7 @@ fn Content(list: DeadLetterList, url: PageUrl, rights: Rights) -> impl IntoView 
                     view! {
                         <FilterBar url=filtered.clone() path="/dead-letters" choices=choices names=filter_names.clone() />
                         <FilterSentence url=filtered noun="dead letters" names=filter_names />
+                        <NewerRows count=came href=reload />
                     }
                 }
                 is_empty=is_empty
@@ -147,9 +180,37 @@ fn Content(list: DeadLetterList, url: PageUrl, rights: Rights) -> impl IntoView 
     .into_any()
 }
 
+/// What the page says about all that match.
+#[derive(Clone, PartialEq)]
+struct Numbers {
+    /// `None`: counting took too long.
+    grid: Option<DeadLetterGrid>,
+    /// Names of its integrations.
+    names: Names,
+}
+
+impl Numbers {
+    /// Those of a newer list, in the order of these.
+    fn newer(&self, list: &DeadLetterList) -> Self {
+        let grid = match (&self.grid, list.grid.clone()) {
+            (Some(shown), Some(newer)) => Some(grid::in_the_order_of(shown, newer)),
+            (_, newer) => newer,
+        };
+        Self { grid, names: list.names.clone() }
+    }
+}
+
+/// Whether a letter on screen is no longer in the list. Those older than its last may be on its next page.
+fn has_lost(newer: &Page<DeadLetter>, id: DeadLetterId) -> bool {
+    let is_covered = newer.next_cursor.is_none() || newer.items.last().is_some_and(|last| last.id < id);
+    is_covered && newer.items.iter().all(|letter| letter.id != id)
+}
+
 /// How many there are, and what to do.
 fn headline(grid: Option<&DeadLetterGrid>, has_filter: bool) -> String {
-    let Some(grid) = grid else { return "Jobs that will not be tried again by themselves.".to_owned() };
+    let Some(grid) = grid.filter(|grid| grid.total > 0) else {
+        return "Jobs that will not be tried again by themselves.".to_owned();
+    };
     let n = grid::number(grid.total, grid.is_least);
     let letters = if grid.total == 1 { "dead letter" } else { "dead letters" };
     let causes = format::counted(grid.causes_total, "cause", "causes");

@@ -5,9 +5,11 @@ use crate::components::IntegrationLink;
 use crate::format;
 use crate::ui::{Ago, CheckField, Link, data_label};
 use chrono::{DateTime, Utc};
-use leptos::prelude::*;
+use leptos::{ev::Event, prelude::*};
 use model::dead_letter::DeadLetter;
+use model::id::DeadLetterId;
 use model::views::names::Names;
+use std::collections::BTreeSet;
 
 pub fn columns(rights: Rights) -> impl IntoView {
     view! {
@@ -31,7 +33,27 @@ pub fn columns(rights: Rights) -> impl IntoView {
 }
 
 #[component]
-pub fn Row(letter: DeadLetter, names: Names, now: Signal<DateTime<Utc>>, rights: Rights) -> impl IntoView {
+pub fn Row(
+    letter: DeadLetter,
+    names: Names,
+    now: Signal<DateTime<Utc>>,
+    rights: Rights,
+    /// Rows whose box is checked.
+    selected: RwSignal<BTreeSet<DeadLetterId>>,
+    /// It was requeued or purged since the list was loaded; the row stays where it is.
+    is_gone: Memo<bool>,
+) -> impl IntoView {
+    let (id, failed_at) = (letter.id, letter.failed_at);
+    let on_change = move |event: Event| {
+        let is_checked = event_target_checked(&event);
+        selected.update(|ids| {
+            if is_checked {
+                ids.insert(id);
+            } else {
+                ids.remove(&id);
+            }
+        });
+    };
     let about = letter.about();
     let error = format::error_line(&letter.error_message).to_owned();
     view! {
@@ -40,7 +62,7 @@ pub fn Row(letter: DeadLetter, names: Names, now: Signal<DateTime<Utc>>, rights:
                 .steer
                 .then(|| {
                     view! {
-                        <td class="tick">
+                        <td class="tick" on:change=on_change>
                             <CheckField
                                 name="ids[]"
                                 value=letter.id.to_string()
@@ -66,7 +88,13 @@ pub fn Row(letter: DeadLetter, names: Names, now: Signal<DateTime<Utc>>, rights:
             </td>
             <td class="n" {..data_label("attempts")}>{letter.attempts.len()}</td>
             <td class="when text-muted">
-                <Ago at=letter.failed_at now=now />
+                {move || {
+                    if is_gone.get() {
+                        "requeued or purged".into_any()
+                    } else {
+                        view! { <Ago at=failed_at now=now /> }.into_any()
+                    }
+                }}
             </td>
         </tr>
     }

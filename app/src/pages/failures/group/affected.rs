@@ -75,7 +75,7 @@ fn AffectedRow(row: Memo<AffectedIntegration>, now: Signal<DateTime<Utc>>) -> im
             <td class="when text-muted" data-label="last">
                 {move || view! { <Ago at=last_at.get() now=now /> }}
             </td>
-            <td class="rest text-muted break-words">
+            <td class="rest text-muted break-any">
                 {note.map_or_else(|| "–".to_owned(), |note| note.text)}
             </td>
         </tr>

@@ -61,7 +61,7 @@ pub fn Group(
                     <span>{remedy}</span>
                     <span class="text-muted">{move || since.get()}</span>
                 </p>
-                <p class="type-label text-muted break-words">
+                <p class="type-label text-muted break-any">
                     "Newest error: " <code>{move || error.get()}</code>
                 </p>
                 <p class="flex flex-wrap items-center gap-2">

@@ -157,7 +157,7 @@ fn Content(page: IntegrationPage, window: Window, rights: Rights) -> impl IntoVi
                     <ThroughputChart throughput=chart />
                     <LatencyCard throughput=chart />
                     {is_sent_to.then(|| view! { <AnswersCard answers=answers /> })}
-                    <RecentJobs id=id jobs=jobs is_sent_to=is_sent_to as_of=as_of />
+                    <RecentJobs id=id jobs=jobs gauge=gauge is_sent_to=is_sent_to as_of=as_of />
                     {rights.configure.then(|| view! {
                         <Card title="Edit limits" sub="apply from the next request on">
                             <LimitsForm integration=integration.clone() back=here.clone() />

@@ -18,6 +18,7 @@ use leptos::prelude::*;
 use model::integration_bulk::IntegrationBulkAction;
 use model::integration_query::Only;
 use model::rules::permission::Permission;
+use model::stats::Snapshot;
 use model::views::integration_list::{IntegrationList, PAGE_ROWS};
 use std::time::Duration;
 
@@ -63,7 +64,8 @@ fn Content(first: IntegrationList, here: PageUrl, may_steer: bool) -> impl IntoV
     let revision = revision::current();
     let query = integration_query::parse(&here);
     let asked = here.query();
-    let newer = refresh::every(Duration::from_secs(10), move || list_integrations(asked.clone()));
+    let load = move || list_integrations(asked.clone());
+    let newer = refresh::every(Duration::from_secs(10), load.clone());
     let (rows, groups) = (first.rows.clone(), first.groups.clone());
     let (matched, total) = (first.matched, first.total);
     let apps = first.apps.clone();
@@ -78,6 +80,12 @@ fn Content(first: IntegrationList, here: PageUrl, may_steer: bool) -> impl IntoV
     );
     let list = Memo::new(move |_| newer.get().unwrap_or_else(|| first.clone()));
     let live = live::current().snapshot();
+    // After an action on many the list is loaded with the snapshot of before. The first one of after it is streamed within a second.
+    refresh::when(
+        newer,
+        move || list.with(|list| live.with(|live| has_other_states(live.as_ref(), list))),
+        load,
+    );
     let segments = {
         let (here, only) = (here.clone().without("page"), query.only);
         Signal::derive(move || {
@@ -122,8 +130,11 @@ fn Content(first: IntegrationList, here: PageUrl, may_steer: bool) -> impl IntoV
                 .cloned()
                 .map(|first| {
                     let id = first.gauge.integration_id;
-                    let row = refresh::row(first, move || {
-                        list.with(|list| list.rows.iter().find(|row| row.gauge.integration_id == id).cloned())
+                    let row = refresh::row((as_of, first), move || {
+                        list.with(|list| {
+                            let row = list.rows.iter().find(|row| row.gauge.integration_id == id)?;
+                            Some((list.as_of, row.clone()))
+                        })
                     });
                     view! { <Row row=row live=live may_select=may_steer /> }
                 })
@@ -183,4 +194,14 @@ fn Content(first: IntegrationList, here: PageUrl, may_steer: bool) -> impl IntoV
         </ListCard>
     }
     .into_any()
+}
+
+/// Whether the stream knows of a row that was paused or resumed after the list was sampled.
+fn has_other_states(live: Option<&Snapshot>, list: &IntegrationList) -> bool {
+    let Some(live) = live.filter(|live| live.at > list.as_of) else { return false };
+    list.rows.iter().any(|row| {
+        let id = row.gauge.integration_id;
+        let at = live.integrations.binary_search_by_key(&id, |gauge| gauge.integration_id);
+        at.is_ok_and(|at| live.integrations[at].state != row.gauge.state)
+    })
 }

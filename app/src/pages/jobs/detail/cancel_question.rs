@@ -7,7 +7,7 @@ use crate::{
     ui::{HiddenFields, form_action},
 };
 use leptos::prelude::*;
-use model::{id::JobId, job::JobStatus};
+use model::{id::JobId, job::JobStatus, rules::transition::can_cancel};
 
 /// Shown while the address asks for it and the job can be cancelled.
 #[component]
@@ -17,12 +17,12 @@ pub fn CancelQuestion(id: JobId, status: Memo<JobStatus>, may_steer: bool) -> im
     let is_asked = Memo::new(move |_| url.with(|url| url.get("confirm") == Some("cancel")));
     let close = format!("/jobs/{id}");
     move || {
-        (may_steer && is_asked.get() && status.get().is_live())
+        (may_steer && is_asked.get() && can_cancel(status.get()))
             .then(|| {
                 let text = if status.get() == JobStatus::Processing {
                     "It is being processed: its worker is told to stop. What it has sent by then may have arrived. What changed stays in the record and is sent with its next change."
                 } else {
-                    "A cancelled job is not sent and cannot be requeued. What changed stays in the record and is sent with its next change."
+                    "It is not sent, unless it is requeued later. What changed stays in the record and is sent with its next change."
                 };
                 view! {
                     <Confirm

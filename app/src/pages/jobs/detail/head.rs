@@ -7,7 +7,7 @@ use crate::components::{JobStateBadge, LiveBadge, PageHead};
 use crate::ui::{Button, ButtonKind, Glyph, HiddenFields, Link, LinkButton, PostForm, form_action};
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
-use model::job::JobStatus;
+use model::rules::transition::{can_cancel, can_requeue};
 
 #[component]
 pub fn Head(live: LiveJob, integration_name: String, may_steer: bool, as_of: DateTime<Utc>) -> impl IntoView {
@@ -42,8 +42,8 @@ pub fn Head(live: LiveJob, integration_name: String, may_steer: bool, as_of: Dat
                 may_steer
                     .then(|| {
                         let status = status.get();
-                        let may_cancel = status.is_live() && !is_cancel_requested.get();
-                        let may_requeue = matches!(status, JobStatus::Failed | JobStatus::ToBeRetried | JobStatus::Retrying);
+                        let may_cancel = can_cancel(status) && !is_cancel_requested.get();
+                        let may_requeue = can_requeue(status);
                         view! {
                             {may_cancel
                                 .then(|| {

@@ -5,7 +5,6 @@ use super::{
     live::LiveJob,
 };
 use crate::components::{AttemptTimeline, History, Payload};
-use crate::state::{page_url, payload_draft};
 use crate::ui::{Card, EmptyState, Glyph};
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
@@ -15,7 +14,9 @@ use model::job::JobStatus;
 pub fn Work(live: LiveJob, may_edit: bool, as_of: DateTime<Utc>) -> impl IntoView {
     let LiveJob { job: the_job, status, attempts, payload, masking, record, request, result, .. } = live;
     let id = the_job.with_untracked(|job| job.id);
-    let url = page_url::current();
+    // A job about a record shows what was last sent as its payload, which is not its own.
+    let own = Memo::new(move |_| payload.get().filter(|_| the_job.with(|job| job.record_id.is_none())));
+    let masked = Memo::new(move |_| masking.get().0);
     let history = Memo::new(move |_| the_job.with(|job| History::of(job, attempts.get())));
     let made = Signal::derive(move || history.with(|h| h.in_words(the_job.with(|job| job.max_attempts))));
     let is_tried = Memo::new(move |_| history.with(|history| !history.entries.is_empty()));
@@ -42,17 +43,7 @@ pub fn Work(live: LiveJob, may_edit: bool, as_of: DateTime<Utc>) -> impl IntoVie
                     }
                 })
         }}
-        {move || {
-            let job = the_job.get();
-            let may_edit = may_edit && job.status == JobStatus::Failed;
-            let draft = url.with(payload_draft::carried);
-            let is_open = url.with(|url| url.get("edit").is_some());
-            // A job about a record shows what was last sent as its payload, which is not its own.
-            let own = payload.get().filter(|_| job.record_id.is_none());
-            let masked = masking.get().0;
-            may_edit
-                .then(|| view! { <EditAndRetry id=id payload=own masked=masked is_open=is_open draft=draft /> })
-        }}
+        {may_edit.then(|| view! { <EditAndRetry id=id payload=own masked=masked is_failed=is_dead /> })}
         {move || request.get().map(|request| view! { <AsCurl request=request /> })}
         {move || {
             result

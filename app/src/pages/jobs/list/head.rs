@@ -1,5 +1,6 @@
 //! The head of the list: what it shows, and what to do with all of it.
 
+use super::super::offered::Offered;
 use super::states::headline;
 use crate::components::page_table::ConsolePage;
 use crate::components::{LiveBadge, PageHead};
@@ -12,8 +13,8 @@ use leptos::prelude::*;
 pub fn Head(
     /// The list, without notices and dialogs.
     url: PageUrl,
-    /// Whether to offer a change of all that match.
-    may_change: bool,
+    /// What to offer for all that match.
+    offered: Offered,
     as_of: DateTime<Utc>,
 ) -> impl IntoView {
     let ask = |action: &str| url.clone().with("confirm", action).to_string();
@@ -21,12 +22,19 @@ pub fn Head(
     view! {
         <PageHead title=ConsolePage::Jobs.title() headline=headline(&url)>
             <LiveBadge as_of=as_of />
-            {may_change
+            {offered
+                .requeue
                 .then(|| {
                     view! {
                         <LinkButton href=ask_requeue glyph=Glyph::Undo>
                             "Requeue all that match"
                         </LinkButton>
+                    }
+                })}
+            {offered
+                .cancel
+                .then(|| {
+                    view! {
                         <LinkButton href=ask_cancel kind=ButtonKind::Danger>
                             "Cancel all that match"
                         </LinkButton>

@@ -12,6 +12,7 @@ use self::head::Head;
 use self::states::{States, shown};
 use self::table::{JobTable, fresh};
 use super::columns::ChooseColumns;
+use super::offered::Offered;
 use super::selection_bar::{Selected, SelectionBar};
 use super::views::Views;
 use crate::calls::bulk::Bulk;
@@ -27,9 +28,11 @@ use crate::state::selection::Selection;
 use crate::state::{clock, freeze, refresh, revision, url_filters};
 use crate::ui::{ListCard, PageLinks, form_action};
 use leptos::prelude::*;
-use model::{
-    operation::BulkSubject, rules::permission::Permission, saved_view::SavedView, views::job_list::JobList,
-};
+use model::job::JobStatus;
+use model::operation::BulkSubject;
+use model::rules::permission::Permission;
+use model::saved_view::SavedView;
+use model::views::job_list::JobList;
 use std::time::Duration;
 use uuid::Uuid;
 
@@ -113,15 +116,29 @@ fn Content(
         }
     });
     let on_page = StoredValue::new(on_page);
+    let filtered_state = url.get("status").and_then(|word| word.parse::<JobStatus>().ok());
+    let of_all = Offered::on_all(filtered_state, matched);
+    let states: Vec<_> = page.items.iter().map(|job| (job.id, job.status)).collect();
+    // For the selected rows, or for all on the page while none is selected.
+    let of_selected = Memo::new(move |_| {
+        let is_meant = |id: Uuid| selection.is_empty() || selection.has(id);
+        let here = fresh.with(|(newest, _)| {
+            let meant = states.iter().filter(|(id, _)| is_meant(id.0));
+            Offered::on(meant.map(|(id, first)| newest.get(id).map_or(*first, |(state, _)| *state)))
+        });
+        let has_others = on_page.with_value(|page| !selection.elsewhere(page).is_empty());
+        if has_others { here.or(Offered::on_any(filtered_state)) } else { here }
+    });
     let is_empty = page.items.is_empty();
     // Filters that no index serves: none found among the jobs searched so far.
     let has_more = page.next_cursor.is_some();
     let is_refused = !refused.is_empty();
     let bar_url = here.with("ticked", settled.get("ticked").unwrap_or_default());
     let (filter_names, offered) = (names.clone(), columns.clone());
+    let of_head = if may_steer && has_filter && !is_empty { of_all } else { Offered::default() };
     let selectable = may_steer.then_some(Selectable { selection, page: on_page, is_of_all });
     view! {
-        <Head url=settled.clone() may_change=may_steer && has_filter && !is_empty as_of=as_of />
+        <Head url=settled.clone() offered=of_head as_of=as_of />
         <Views views=views url=url.clone() reader=reader as_of=as_of />
         <States url=settled.clone() />
         <ListCard
@@ -155,6 +172,8 @@ fn Content(
                                 page=on_page
                                 matched=matched
                                 has_filter=has_filter
+                                of_selected=of_selected
+                                of_all=of_all
                                 bulk=bulk
                             />
                         }
