@@ -3,6 +3,7 @@
 use model::{etag::Changed, job::JobStatus, operation::OperationState, problem::Faults};
 use sqlx::migrate::MigrateError;
 use std::{any::Any, io, sync::Arc, time::Duration};
+use tokio::time::error::Elapsed;
 
 /// What most functions of the engine return.
 pub(crate) type Result<T, E = QueueError> = std::result::Result<T, E>;
@@ -71,6 +72,14 @@ impl From<sqlx::Error> for QueueError {
     }
 }
 
+/// An answer did not come in time: the statement may or may not have been executed.
+impl From<Elapsed> for QueueError {
+    fn from(_: Elapsed) -> Self {
+        let late = io::Error::new(io::ErrorKind::TimedOut, "no answer in time");
+        Self::Unavailable(Arc::new(sqlx::Error::Io(late)))
+    }
+}
+
 impl QueueError {
     /// Whether trying again later may help.
     #[must_use]
@@ -102,13 +111,6 @@ impl QueueError {
     pub fn with_causes(&self) -> String {
         model::text::sanitise(&model::text::causes(self), 500)
     }
-
-    /// For an answer that did not come in time: the statement may or may not have been executed.
-    #[must_use]
-    pub fn no_answer() -> Self {
-        let late = io::Error::new(io::ErrorKind::TimedOut, "no answer in time");
-        Self::Unavailable(Arc::new(sqlx::Error::Io(late)))
-    }
 }
 
 /// What to do about a migration that failed, where its error does not say it.
@@ -123,7 +125,7 @@ fn remedy(error: &MigrateError) -> &'static str {
 
 /// The answer, unless it does not come in time.
 pub(crate) async fn within<T>(limit: Duration, answer: impl Future<Output = Result<T>>) -> Result<T> {
-    tokio::time::timeout(limit, answer).await.unwrap_or_else(|_| Err(QueueError::no_answer()))
+    tokio::time::timeout(limit, answer).await.unwrap_or_else(|late| Err(late.into()))
 }
 
 /// What a task or a handler that panicked said.

@@ -8,7 +8,6 @@ use model::attributes::Attributes;
 use model::id::{AppId, IntegrationId, JobId};
 use model::integration::{IntegrationState, IntegrationType};
 use model::rules::verdict::Verdict;
-use queue::QueueError;
 use queue::worker::{
     AT_ONCE, AttemptHandler, CompletedJob, Completion, EndedJob, LeasedJob, Outcome, Slot, Unhandled,
 };
@@ -196,7 +195,7 @@ impl DeliveryHandler {
         };
         // Within the attempt's own time: a wait for a connection must not look like an external system that does not answer.
         let read = timeout(job.timeout.min(READ_TIMEOUT), self.delivery.material_reader.read(query)).await;
-        let material = match read.unwrap_or_else(|_| Err(Arc::new(QueueError::no_answer()))) {
+        let material = match read.unwrap_or_else(|late| Err(Arc::new(late.into()))) {
             Ok(material) => material,
             Err(error) => {
                 let causes = error.with_causes();

@@ -100,10 +100,10 @@ impl Source {
         let mut connection = self.pool.acquire().await?;
         match timeout(READ_TIMEOUT, material::read(&mut connection, &self.known, queries)).await {
             Ok(read) => Ok(read?),
-            Err(_) => {
+            Err(late) => {
                 // Its next user would wait for this answer.
                 connection.close_on_drop();
-                Err(QueueError::no_answer())
+                Err(late.into())
             }
         }
     }

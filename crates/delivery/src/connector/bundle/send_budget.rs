@@ -53,7 +53,7 @@ pub(super) async fn current_address(
     id: IntegrationId,
 ) -> Result<Address, DateTime<Utc>> {
     let read = timeout(READ_TIMEOUT, material::read_current(&delivery.pool, id)).await;
-    let read = read.map_or_else(|_| Err(QueueError::no_answer()), |read| read.map_err(QueueError::from));
+    let read = read.map_or_else(|late| Err(QueueError::from(late)), |read| read.map_err(QueueError::from));
     let current = match read {
         Ok(current) => current.ok_or(AT_ONCE)?,
         Err(error) => {

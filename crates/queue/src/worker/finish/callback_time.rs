@@ -59,7 +59,7 @@ mod tests {
             (&done, too_long, true),
             (&done, too_long + Duration::from_nanos(1), false),
         ] {
-            let failed = callback_time.judge(longest, QueueError::no_answer());
+            let failed = callback_time.judge(longest, sqlx::Error::PoolTimedOut.into());
             assert_eq!(failed.was_idle, was_idle, "{longest:?}");
         }
         let refused = QueueError::Database(sqlx::Error::RowNotFound);

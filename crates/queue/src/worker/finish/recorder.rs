@@ -1,6 +1,6 @@
 //! One transaction that records ends, repeated while the database is away.
 
-use crate::error::{QueueError, Result};
+use crate::error::Result;
 use crate::store::jobs::{Applied, AttemptEnd, BEGIN, finish, locked_elsewhere};
 use crate::store::partitions;
 use crate::worker::finish::callback_time::{CallbackTime, Failed};
@@ -199,7 +199,7 @@ impl Recorder {
         callback_time: &CallbackTime,
         pause: &mut Duration,
     ) -> Option<Result<T, Failed>> {
-        let answer = answer.unwrap_or_else(|_| Err(QueueError::no_answer()));
+        let answer = answer.unwrap_or_else(|late| Err(late.into()));
         match answer.map_err(|error| callback_time.judge(self.idle_in_transaction_timeout, error)) {
             Err(Failed { error, was_idle: false }) if error.is_unavailable() => {
                 self.availability.note(Reach::Away);
