@@ -65,10 +65,11 @@ pub fn age_seconds(seconds: i64) -> String {
     age(TimeDelta::seconds(seconds.clamp(0, 3_153_600_000)))
 }
 
-/// An estimate, rounded to what it can promise: `38 s`, `4 min`, `2 h`, `3 d`.
+/// An estimate, rounded to what it can promise: `7 s`, `40 s`, `4 min`, `2 h`, `3 d`.
 pub fn eta(seconds: i64) -> String {
     match seconds.max(1) {
-        s @ ..90 => format!("{s} s"),
+        s @ ..10 => format!("{s} s"),
+        s @ 10..90 => format!("{} s", (s + 4) / 5 * 5),
         s @ 90..5_400 => format!("{} min", (s + 30) / 60),
         s @ 5_400..172_800 => format!("{} h", (s + 1_800) / 3_600),
         s => format!("{} d", (s + 43_200) / 86_400),
@@ -277,9 +278,15 @@ mod tests {
 
     #[test]
     fn estimates_are_round() {
-        for (seconds, want) in
-            [(0, "1 s"), (38, "38 s"), (100, "2 min"), (540, "9 min"), (7_200, "2 h"), (259_200, "3 d")]
-        {
+        for (seconds, want) in [
+            (0, "1 s"),
+            (7, "7 s"),
+            (38, "40 s"),
+            (100, "2 min"),
+            (540, "9 min"),
+            (7_200, "2 h"),
+            (259_200, "3 d"),
+        ] {
             assert_eq!(eta(seconds), want);
         }
     }

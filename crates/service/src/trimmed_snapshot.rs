@@ -1,7 +1,8 @@
 //! The gauges that a page is sent with. With thousands of integrations they would weigh megabytes, of which the page shows a
 //! few rows; the event stream brings the others.
 
-use model::{rules::health::Health, stats::Snapshot, views::overview::LeftOut};
+use model::rules::health::{Health, Outlook};
+use model::{stats::Snapshot, views::overview::LeftOut};
 use std::{cmp::Reverse, collections::BTreeSet};
 
 /// Up to this number nothing is left out.
@@ -26,11 +27,13 @@ pub(crate) fn trim(snapshot: &Snapshot) -> (Snapshot, LeftOut) {
     kept.extend(waiting.iter().take(MAX_OLDEST).map(|g| g.integration_id));
 
     judged.retain(|(_, g)| !kept.contains(&g.integration_id));
+    let outlooks = || judged.iter().map(|(_, gauge)| Outlook::of(gauge, snapshot.at));
     let left_out = LeftOut {
         integrations: judged.len(),
         needing_attention: judged.iter().filter(|(health, _)| health.needs_attention()).count(),
         slots: judged.iter().map(|(_, g)| i64::from(g.max_concurrency)).sum(),
-        eta_seconds: judged.iter().filter(|(_, g)| g.backlog > 0).filter_map(|(_, g)| g.eta_seconds).max(),
+        eta_seconds: outlooks().filter_map(Outlook::seconds).max(),
+        without_eta: outlooks().filter(|outlook| outlook.is_open()).count(),
     };
     let shown = snapshot.integrations.iter().filter(|g| kept.contains(&g.integration_id)).cloned();
     (snapshot.with_integrations(shown.collect()), left_out)
@@ -65,7 +68,8 @@ mod tests {
                 integrations: rest,
                 needing_attention: 40 - MAX_WORST,
                 slots: rest as i64 * 50,
-                eta_seconds: Some(90)
+                eta_seconds: Some(90),
+                without_eta: 0,
             }
         );
     }

@@ -6,7 +6,7 @@ use model::operation::{BulkAction, BulkSubject, Operation};
 use model::views::names::Names;
 use serde_json::Value;
 
-/// `1,240 of 3,000 changed · 12 skipped · about 88 s left`.
+/// `1,240 of 3,000 changed · 12 skipped · about 90 s left`.
 pub fn progress_in_words(operation: &Operation) -> String {
     let (changed, matched) = (format::count(operation.changed), format::count(operation.matched));
     let mut parts = vec![match operation.action {
@@ -147,7 +147,7 @@ mod tests {
     fn it_says_what_it_does_to_which_jobs_and_how_far_it_is() {
         let running = operation();
         assert_eq!(what_it_does(&running), "Requeue 3,000 dead letters");
-        assert_eq!(progress_in_words(&running), "1,240 of 3,000 changed · 12 skipped · about 88 s left");
+        assert_eq!(progress_in_words(&running), "1,240 of 3,000 changed · 12 skipped · about 90 s left");
         assert_eq!(
             about(&running, &Names::default()),
             "Dead letters of the kind record.updated, whose error contains “503”."

@@ -80,6 +80,61 @@ impl Health {
     }
 }
 
+/// When an integration's waiting jobs are done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outlook {
+    /// None wait, or only ones whose next attempt is due later.
+    Clear,
+    /// In about so many seconds.
+    ClearsIn(i64),
+    /// More jobs arrive than end.
+    Grows,
+    /// Nothing is sent: it is paused or disabled, its circuit is open, or its system asked to wait.
+    StandsStill,
+    /// Too little was seen yet, or nothing ends.
+    Unknown,
+}
+
+impl Outlook {
+    /// Judges one integration at the moment of its gauges.
+    #[must_use]
+    pub fn of(gauge: &IntegrationGauge, at: DateTime<Utc>) -> Self {
+        match Health::of(gauge, at).kind {
+            HealthKind::Disabled
+            | HealthKind::Paused
+            | HealthKind::Breaker(BreakerState::Open | BreakerState::HalfOpen)
+            | HealthKind::Throttled
+                if gauge.backlog + gauge.to_be_retried > 0 =>
+            {
+                return Self::StandsStill;
+            }
+            _ if gauge.backlog == 0 => return Self::Clear,
+            _ => {}
+        }
+        let grows = gauge.accepted_per_minute.is_some_and(|accepted| accepted > gauge.delivered_per_minute);
+        match gauge.eta_seconds {
+            Some(eta) => Self::ClearsIn(eta),
+            None if grows => Self::Grows,
+            None => Self::Unknown,
+        }
+    }
+
+    /// Whether waiting jobs have no time by which they are done.
+    #[must_use]
+    pub fn is_open(self) -> bool {
+        matches!(self, Self::Grows | Self::StandsStill | Self::Unknown)
+    }
+
+    /// The estimate, where there is one.
+    #[must_use]
+    pub fn seconds(self) -> Option<i64> {
+        match self {
+            Self::ClearsIn(seconds) => Some(seconds),
+            _ => None,
+        }
+    }
+}
+
 fn kind(gauge: &IntegrationGauge, at: DateTime<Utc>) -> HealthKind {
     match gauge.state {
         IntegrationState::Disabled => return HealthKind::Disabled,
@@ -192,5 +247,27 @@ mod tests {
         gauge.backlog = 1;
         assert!(Health::of(&gauge, noon()).needs_attention());
         assert!(!Health::of(&idle_gauge(), noon()).needs_attention());
+    }
+
+    #[test]
+    fn no_time_is_promised_for_what_stands_still_or_grows() {
+        type Change = fn(&mut IntegrationGauge);
+        let cases: [(Outlook, Change); 8] = [
+            (Outlook::Clear, |g| g.backlog = 0),
+            (Outlook::ClearsIn(20), |_| ()),
+            (Outlook::StandsStill, |g| g.held_until = Some(noon() + TimeDelta::seconds(9))),
+            (Outlook::StandsStill, |g| g.state = IntegrationState::Paused),
+            (Outlook::StandsStill, |g| {
+                g.breaker = Some(Breaker { state: BreakerState::Open, ..Breaker::default() });
+            }),
+            (Outlook::Unknown, |g| g.eta_seconds = None),
+            (Outlook::Grows, |g| (g.eta_seconds, g.accepted_per_minute) = (None, Some(600))),
+            (Outlook::Clear, |g| (g.backlog, g.to_be_retried) = (0, 9)),
+        ];
+        for (outlook, change) in cases {
+            let mut gauge = IntegrationGauge { backlog: 9, eta_seconds: Some(20), ..idle_gauge() };
+            change(&mut gauge);
+            assert_eq!(Outlook::of(&gauge, noon()), outlook);
+        }
     }
 }

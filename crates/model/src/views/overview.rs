@@ -51,8 +51,10 @@ pub struct LeftOut {
     pub needing_attention: usize,
     /// Sum of their `max_concurrency`.
     pub slots: i64,
-    /// Until the last of them has no backlog; none when it cannot be estimated.
+    /// Until the last of those with an estimate has no backlog.
     pub eta_seconds: Option<i64>,
+    /// How many have waiting jobs and no estimate.
+    pub without_eta: usize,
 }
 
 /// The hour before a time, and the same hour a day before.
