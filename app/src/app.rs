@@ -1,8 +1,8 @@
 //! The routes of the console.
 
-use crate::components::Frame;
+use crate::components::{Frame, InstanceBand};
 use crate::pages::{self, NotFoundPage};
-use crate::state::base_path;
+use crate::state::{base_path, instance};
 use leptos::prelude::*;
 use leptos_meta::{Title, provide_meta_context};
 use leptos_router::components::{ParentRoute, Route, Router, Routes};
@@ -13,10 +13,11 @@ use leptos_router::{SsrMode, path};
 #[component]
 pub fn App() -> impl IntoView {
     provide_meta_context();
-    let base = base_path::current();
+    let (base, title) = (base_path::current(), instance::title());
     view! {
         // With a text of its own: without one, the browser's tab has no title until a page is hydrated.
-        <Title text="" formatter=|text: String| if text.is_empty() { "Headgate".to_owned() } else { format!("{text} · Headgate") } />
+        <Title text="" formatter=move |text: String| if text.is_empty() { title.clone() } else { format!("{text} · {title}") } />
+        <InstanceBand />
         <Router base=base.as_str().to_owned()>
             <Routes fallback=NotFoundPage>
                 <Route path=path!("/sign-in") view=pages::sign_in() ssr=SsrMode::Async />

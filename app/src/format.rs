@@ -113,12 +113,6 @@ pub fn percent(share: f64) -> String {
     }
 }
 
-/// The first line of an error for a row of a list, without `answered`: `503 Service Unavailable: …`.
-pub fn error_line(message: &str) -> &str {
-    let line = message.lines().next().unwrap_or_default();
-    line.strip_prefix("answered ").unwrap_or(line)
-}
-
 /// `812 B`, `1.2 kB`, `3.4 MB`.
 pub fn bytes(n: u64) -> String {
     let n = n as f64;
@@ -327,7 +321,5 @@ mod tests {
             assert_eq!(bytes(n), want);
         }
         assert_eq!(counted(1, "job", "jobs"), "1 job");
-        assert_eq!(error_line("answered 503 Service Unavailable\nbye"), "503 Service Unavailable");
-        assert_eq!(error_line("connection refused"), "connection refused");
     }
 }

@@ -29,6 +29,7 @@ const HEAP_BYTES: usize = 4 << 20;
 #[wasm_bindgen::prelude::wasm_bindgen]
 pub fn hydrate() {
     use leptos::{mount::hydrate_from_async, prelude::*, server_fn::client::set_server_url};
+    use model::instance::Instance;
     use state::{base_path::BasePath, page_files, theme::Theme};
     use wasm_bindgen_futures::spawn_local;
     console_error_panic_hook::set_once();
@@ -38,6 +39,7 @@ pub fn hydrate() {
     let attribute = |name| root.as_ref().and_then(|root| root.get_attribute(name)).unwrap_or_default();
     let base = BasePath::new(&attribute("data-base"));
     let theme = attribute("data-theme").parse::<Theme>().unwrap_or_default();
+    let instance = attribute("data-instance").parse::<Instance>().ok();
     // Leaked on purpose: it is needed as long as the page lives.
     set_server_url(String::leak(base.as_str().to_owned()));
     ui::hold_redirects();
@@ -46,6 +48,9 @@ pub fn hydrate() {
         let app = move || {
             provide_context(base.clone());
             provide_context(theme);
+            if let Some(instance) = instance.clone() {
+                provide_context(instance);
+            }
             view! { <app::App /> }
         };
         // Resolves when the page's own part of the wasm has been loaded.

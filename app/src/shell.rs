@@ -1,7 +1,8 @@
 //! The HTML document around the console.
 
 use crate::app::App;
-use crate::state::{base_path, page_files, theme};
+use crate::components::LOGO_PATH;
+use crate::state::{base_path, instance, page_files, theme};
 use leptos::{nonce::use_nonce, prelude::*};
 use leptos_meta::MetaTags;
 use serde_json::json;
@@ -17,13 +18,18 @@ const FONTS: [&str; 2] =
 pub fn shell(options: LeptosOptions) -> impl IntoView {
     let base = base_path::current();
     let theme = theme::current().get_untracked();
+    let instance = instance::current();
+    let icon = instance
+        .as_ref()
+        .and_then(|instance| instance.colour.as_deref())
+        .map_or_else(|| base.join("/favicon.svg"), coloured_icon);
     let file =
         |ending: &str| base.join(&format!("/{}/{}{ending}", options.site_pkg_dir, options.output_name));
     let (style, module, wasm) = (file(".css"), file(".js"), file("_bg.wasm"));
     let start = format!("{}({}, {})", START.trim_end(), json!(module), json!(wasm));
     view! {
         <!DOCTYPE html>
-        <html lang="en" data-theme=theme.attribute() data-base=base.as_str().to_owned()>
+        <html lang="en" data-theme=theme.attribute() data-base=base.as_str().to_owned() data-instance=instance.as_ref().map(ToString::to_string)>
             <head>
                 <meta charset="utf-8" />
                 <meta name="viewport" content="width=device-width, initial-scale=1" />
@@ -37,7 +43,7 @@ pub fn shell(options: LeptosOptions) -> impl IntoView {
                         view! { <link rel="preload" href=base.join(font) r#as="font" r#type="font/woff2" crossorigin="anonymous" /> }
                     })}
                 <link rel="stylesheet" href=style />
-                <link rel="icon" type="image/svg+xml" href=base.join("/favicon.svg") />
+                <link rel="icon" type="image/svg+xml" href=icon />
                 {page_files::loader().map(|loader| view! { <link rel="later" href=loader nonce=use_nonce() /> })}
                 <link rel="later" href=module nonce=use_nonce() />
                 <link rel="later" href=wasm r#as="fetch" crossorigin="anonymous" />
@@ -49,4 +55,13 @@ pub fn shell(options: LeptosOptions) -> impl IntoView {
             </body>
         </html>
     }
+}
+
+/// The logo in the colour of this deployment: in a row of tabs it is all one sees.
+fn coloured_icon(colour: &str) -> String {
+    let colour = colour.replace('#', "%23");
+    format!(
+        "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 24 24' fill='none' stroke='{colour}' \
+         stroke-width='2.2' stroke-linecap='round'%3E%3Cpath d='{LOGO_PATH}'/%3E%3C/svg%3E"
+    )
 }

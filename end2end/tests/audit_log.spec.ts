@@ -26,11 +26,11 @@ test("a changed limit is found by its integration and undone, once", async ({ co
   expect((await api.integration(integration.id)).max_concurrency).toBe(50);
   await expect(lines).toHaveCount(3);
   await expect(lines.first()).toContainText("undoes an earlier change");
-  await expect(lines.nth(1)).toContainText("undone since");
+  await expect(lines.nth(1)).toContainText("later undone");
   await expect(lines.nth(1).getByRole("button", { name: "Undo" })).toHaveCount(0);
 
   await lines.nth(1).getByRole("button", { name: "Repeat" }).click();
-  await expect(notice(page)).toHaveText("Done again.");
+  await expect(notice(page)).toHaveText("Repeated.");
   expect((await api.integration(integration.id)).max_concurrency).toBe(7);
 });
 
@@ -40,7 +40,7 @@ test("a change that was changed again since is not undone", async ({ console: pa
   await api.call("PATCH", `/integrations/${integration.id}`, { max_concurrency: 8 });
   await open(page, `/audit-log?object_id=${integration.id}`);
   await rows(page, "Audit log").nth(1).getByRole("button", { name: "Undo" }).click();
-  await expect(page.getByRole("alert")).toHaveText(/It was changed again since\. Nothing was undone/);
+  await expect(page.getByRole("alert")).toHaveText(/It has changed since\. Nothing was undone/);
   expect((await api.integration(integration.id)).max_concurrency).toBe(8);
 });
 
@@ -54,11 +54,11 @@ test("the log is filtered by action, actor and time, all in the address", async 
   await expect(rows(page, "Audit log")).toHaveCount(1);
   await page.getByLabel("Who").fill("nobody@example.test");
   await filter(page);
-  await expect(page.getByText("No line matches these filters")).toBeVisible();
+  await expect(page.getByText("No entries match these filters")).toBeVisible();
   await page.getByRole("link", { name: "Clear" }).first().click();
   await expect(page).toHaveURL(/\/audit-log$/);
   await open(page, `/audit-log?object_id=${integration.id}&created_before=2020-01-01T00%3A00`);
-  await expect(page.getByText("No line matches these filters")).toBeVisible();
+  await expect(page.getByText("No entries match these filters")).toBeVisible();
   await expect(page.getByLabel("Until (UTC)")).toHaveValue("2020-01-01T00:00");
 });
 

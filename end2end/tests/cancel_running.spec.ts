@@ -22,7 +22,7 @@ test("a job that is being sent is stopped, and nothing is sent again", async ({ 
   await expect(card(page, "Verdict")).toContainText("Processing: attempt 1 of 10");
   await page.getByRole("main").getByRole("link", { name: "Cancel" }).click();
   const question = page.getByRole("dialog", { name: "Cancel 1 job?" });
-  await expect(question).toContainText("its worker is told to stop. What it has sent by then may have arrived.");
+  await expect(question).toContainText("Its worker is told to stop; what it has sent by then may have arrived.");
   await expectWellMade(page);
   await question.getByRole("button", { name: "Cancel 1 job" }).click();
 
@@ -61,7 +61,7 @@ test("a job that can no longer be stopped says so until its answer arrives", asy
   await page.getByRole("dialog", { name: "Cancel 1 job?" }).getByRole("button", { name: "Cancel 1 job" }).click();
 
   await expect(notice(page)).toHaveText(
-    "Cancellation requested. Its worker has not stopped yet; no further attempt follows.",
+    "Cancellation requested. The worker has not stopped yet; there are no further attempts.",
   );
   const verdict = card(page, "Verdict");
   await expect(verdict).toContainText("Cancellation was requested");

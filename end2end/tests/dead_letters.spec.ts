@@ -24,7 +24,7 @@ test("the grid counts by integration and cause, and a number leads to its dead l
   await settled(api, lost, "dead_letters", 1);
 
   await open(page, "/dead-letters?limit=1");
-  await expect(page.getByText("3 dead letters of 2 causes")).toBeVisible();
+  await expect(page.getByText("3 dead letters from 2 causes")).toBeVisible();
   const grid = page.getByRole("region", { name: `${GRID}, table` });
   await expect(rows(page, GRID)).toHaveText([/Picky.*2.*0.*2$/, /Lost.*0.*1.*1$/, /All integrations.*2.*1.*3$/]);
   await expect(grid.getByRole("rowheader", { name: /Lost/ })).toBeVisible();
@@ -33,18 +33,18 @@ test("the grid counts by integration and cause, and a number leads to its dead l
 
   await grid.getByRole("link", { name: /^1 dead letter of Lost: 404/ }).click();
   await expect(page).toHaveURL(/limit=1.*integration_id=.*fingerprint=/);
-  await expect(page.getByText("1 dead letter with these filters, of 1 cause")).toBeVisible();
+  await expect(page.getByText("1 dead letter with these filters, from 1 cause")).toBeVisible();
   await expect(rows(page, "Dead letters")).toHaveCount(1);
   await expect(row(page, "Dead letters", "product other-1")).toBeVisible();
   await expect(grid, "no grid for a single number").toHaveCount(0);
-  await page.getByRole("link", { name: /^of the cause .*, remove$/ }).click();
+  await page.getByRole("link", { name: /^with cause .*, remove$/ }).click();
   await expect(page).not.toHaveURL(/fingerprint=/);
   await page.getByRole("link", { name: "for Lost, remove" }).click();
   await expect(page).not.toHaveURL(/integration_id=/);
 
   // All of a cause, then its explanation.
   await grid.getByRole("link", { name: /^2 dead letters of 400.*, all integrations$/ }).click();
-  await expect(page.getByText("2 dead letters with these filters, of 1 cause")).toBeVisible();
+  await expect(page.getByText("2 dead letters with these filters, from 1 cause")).toBeVisible();
   await open(page, "/dead-letters");
   await grid.getByRole("columnheader", { name: /no such shop/ }).getByRole("link").click();
   await expect(page).toHaveURL(/\/failures\?group=/);
@@ -82,7 +82,7 @@ test("filters work, and a dead letter leads to its job", async ({ console: page,
   await expect(rows(page, "Dead letters")).toHaveCount(1);
   await page.getByRole("link", { name: "product sku-2" }).click();
   await expect(page.getByRole("heading", { level: 1 })).toContainText("Failed");
-  await expect(card(page, "Verdict")).toContainText("Given up");
+  await expect(card(page, "Verdict")).toContainText("400 Bad Request: unknown attribute: price. Dead-lettered");
   await expect(card(page, "Verdict")).toContainText("requeue it once the cause is fixed");
   await expect(card(page, "Facts")).toContainText("until it is requeued or purged");
   await expect(card(page, "Attempts")).toContainText("unknown attribute: price");
@@ -97,7 +97,7 @@ test("selected ones are requeued; the others and the filters stay", async ({ con
   await row(page, "Dead letters", "product sku-1").getByRole("checkbox").check();
   await row(page, "Dead letters", "product sku-3").getByRole("checkbox").check();
   await page.getByRole("button", { name: "Requeue" }).click();
-  await expect(notice(page)).toHaveText("2 jobs requeued with all attempts.");
+  await expect(notice(page)).toHaveText("2 jobs requeued. Attempts start over.");
   await expect(page).toHaveURL(/error=400/);
   await expect(rows(page, "Dead letters")).toHaveCount(1);
   await expect(row(page, "Dead letters", "product sku-2").getByRole("checkbox")).not.toBeChecked();
@@ -113,9 +113,9 @@ test("all that match are requeued after a confirmation", async ({ console: page,
   await expect(question).toBeVisible();
   await expectWellMade(page);
   await question.getByRole("button", { name: "Requeue 4 dead letters" }).click();
-  await expect(notice(page)).toHaveText("4 jobs requeued with all attempts.");
+  await expect(notice(page)).toHaveText("4 jobs requeued. Attempts start over.");
   await expect(page).toHaveURL(/error=400&record_type=product/);
-  await expect(page.getByText("No dead letter matches these filters")).toBeVisible();
+  await expect(page.getByText("No dead letters match these filters")).toBeVisible();
   await settled(api, integration, "records_in_sync", 4);
 });
 
@@ -176,6 +176,6 @@ test("more than a hundred are processed in the background", async ({ console: pa
   const question = page.getByRole("dialog", { name: "Requeue 120 dead letters?" });
   await question.getByLabel("Start delay, seconds").fill("0");
   await question.getByRole("button", { name: "Requeue 120 dead letters" }).click();
-  await expect(notice(page)).toHaveText("120 are being worked on in the background.");
+  await expect(notice(page)).toHaveText("120 are being processed in the background.");
   await settled(api, integration, "records_in_sync", 120);
 });

@@ -14,7 +14,7 @@ test("numbers follow, new ones wait, gone ones say so", async ({ console: page, 
   receiver.answer = { status: 404, body: "no such shop" };
   await api.sendEvents(app, products(1, "more"));
   await settled(api, integration, "dead_letters", 3);
-  await expect(page.getByText("3 dead letters with these filters, of 2 causes")).toBeVisible({ timeout: 15_000 });
+  await expect(page.getByText("3 dead letters with these filters, from 2 causes")).toBeVisible({ timeout: 15_000 });
   await expect(page.getByRole("region", { name: "Dead letters by integration and cause, table" })).toContainText("no such shop");
   const more = page.getByRole("link", { name: "1 new" });
   await expect(more).toBeVisible();

@@ -22,7 +22,7 @@ test("the printed link signs in once", async ({ page, browser }) => {
 
     const other = await (await browser.newContext()).newPage();
     await other.goto(link ?? "");
-    await expect(other.getByRole("alert")).toContainText("used already");
+    await expect(other.getByRole("alert")).toContainText("already used");
     await other.context().close();
   } finally {
     await program.stop();

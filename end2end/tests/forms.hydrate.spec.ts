@@ -59,7 +59,7 @@ test("a refusal that comes late leaves its reader where they went", async ({ con
   const requests = await held(page);
   const form = card(page, "Edit limits");
   await form.locator("form").evaluate((it: HTMLFormElement) => (it.noValidate = true));
-  await form.getByLabel("Requests").fill("2000000");
+  await form.getByLabel("Requests", { exact: true }).fill("2000000");
   await form.getByRole("button", { name: "Save limits" }).click();
   await leave(page, requests);
   await expect(page).toHaveURL("/jobs");

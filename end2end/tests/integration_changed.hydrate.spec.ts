@@ -38,6 +38,6 @@ test("a form that is under way while new settings are shown gets its answer", as
   await api.call("PATCH", `/integrations/${integration.id}`, { name: "Depot", max_concurrency: 7 });
   await expect(page.getByRole("heading", { level: 1 })).toContainText("Depot", { timeout: 20_000 });
   send();
-  await expect(page.getByRole("alert")).toContainText("Somebody else changed it meanwhile");
+  await expect(page.getByRole("alert")).toContainText("Someone else changed it in the meantime");
   await expect(form.getByLabel("Concurrency")).toHaveValue("9");
 });

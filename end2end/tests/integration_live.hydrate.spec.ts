@@ -30,7 +30,7 @@ test("its re-syncs change in place, and new ones wait", async ({ console: page, 
   await api.pause(integration);
   await open(page, `/integrations/${integration.id}`);
   const list = card(page, "Re-syncs");
-  await expect(list).toContainText("No re-sync yet.");
+  await expect(list).toContainText("No re-syncs yet.");
   const { resync_id } = await api.resync(integration);
   const more = list.getByRole("link", { name: "1 new" });
   await more.click();

@@ -19,11 +19,11 @@ test("the list is filtered by address, name, app and state", async ({ console: p
   await expect(rows(page, "Integrations")).toHaveCount(1);
   await expect(page.getByLabel("Name")).toHaveValue("ware");
 
-  const states = page.getByRole("navigation", { name: "Which integrations" });
+  const states = page.getByRole("navigation", { name: "Filter by state" });
   await states.getByRole("link", { name: /^Paused/ }).click();
   await expect(page).toHaveURL(/only=paused/);
   await expect(page).toHaveURL(/name=ware/);
-  await expect(page.getByText("None matches these filters")).toBeVisible();
+  await expect(page.getByText("No integrations match these filters")).toBeVisible();
   await page.getByRole("main").getByRole("link", { name: "Clear" }).first().click();
   await expect(page).toHaveURL("/integrations");
   await expect(rows(page, "Integrations")).toHaveCount(3);
@@ -71,13 +71,13 @@ test("a chart shows jobs in and out, and all failed jobs are requeued from the h
   await expect(flow.getByRole("columnheader")).toHaveText(["Time (UTC)", "accepted", "delivered", "failed attempts"]);
   await expect(flow.locator("tbody tr"), "an hour, a minute each").toHaveCount(60);
   await expectWellMade(page);
-  await page.getByRole("link", { name: "Requeue all failed" }).click();
+  await page.getByRole("link", { name: "Requeue dead letters" }).click();
   const question = page.getByRole("dialog", { name: "Requeue 2 dead letters?" });
   await question.getByRole("button", { name: "Requeue 2 dead letters" }).click();
-  await expect(notice(page)).toHaveText("2 jobs requeued with all attempts.");
+  await expect(notice(page)).toHaveText("2 jobs requeued. Attempts start over.");
   await settled(api, integration, "records_in_sync", 2);
   await openUntil(page, `/integrations/${integration.id}`, () => expect(tile(page, "Dead letters")).toHaveText("0", { timeout: 1_000 }));
-  await expect(page.getByRole("link", { name: "Requeue all failed" }), "nothing is left to requeue").toHaveCount(0);
+  await expect(page.getByRole("link", { name: "Requeue dead letters" }), "nothing is left to requeue").toHaveCount(0);
 });
 
 test("an unknown integration is not found", async ({ page, sessions }) => {
@@ -94,7 +94,7 @@ test("a paused integration collects jobs and sends them when it is resumed", asy
   const path = `/integrations/${integration.id}`;
   await openUntil(page, path, () => expect(page.getByRole("button", { name: "Pause" })).toBeVisible({ timeout: 1_000 }));
   await page.getByRole("button", { name: "Pause" }).click();
-  await expect(notice(page)).toHaveText("Paused. Its jobs are kept and wait.");
+  await expect(notice(page)).toHaveText("Paused. Its jobs wait.");
   await expect(page.getByRole("button", { name: "Resume" })).toBeVisible();
 
   await api.sendEvents(app, products(3, "later"));
@@ -105,7 +105,7 @@ test("a paused integration collects jobs and sends them when it is resumed", asy
   await expect(card(page, "Verdict")).toContainText("3 jobs are kept until it is resumed");
 
   await page.getByRole("button", { name: "Resume" }).click();
-  await expect(notice(page)).toHaveText("Resumed. Waiting jobs go out again.");
+  await expect(notice(page)).toHaveText("Resumed. Waiting jobs are sent again.");
   await settled(api, integration, "records_in_sync", 4);
   expect(receiver.received).toHaveLength(4);
 });
@@ -115,11 +115,11 @@ test("limits are edited on the page, and an impossible one is refused", async ({
   const path = `/integrations/${integration.id}`;
   await open(page, path);
   const form = card(page, "Edit limits");
-  await form.getByLabel("Requests").fill("5");
-  await form.getByLabel("In how many seconds").fill("2");
+  await form.getByLabel("Requests", { exact: true }).fill("5");
+  await form.getByLabel("Window, seconds", { exact: true }).fill("2");
   await form.getByLabel("Concurrency").fill("7");
   await form.getByRole("button", { name: "Save limits" }).click();
-  await expect(notice(page)).toHaveText("Limits saved. They apply from the next request on.");
+  await expect(notice(page)).toHaveText("Limits saved. They apply from the next request.");
   expect(await api.integration(integration.id)).toMatchObject({
     rate_limit: { requests: 5, per_seconds: 2 },
     max_concurrency: 7,
@@ -135,25 +135,25 @@ test("limits are edited on the page, and an impossible one is refused", async ({
 
   // The browser's own validation would stop the form, but the server decides.
   await form.locator("form").evaluate((it: HTMLFormElement) => (it.noValidate = true));
-  await form.getByLabel("Requests").fill("2000000");
+  await form.getByLabel("Requests", { exact: true }).fill("2000000");
   await form.getByLabel("Max attempts").fill("12");
-  await form.getByLabel("Attempt time-out, seconds").fill("-1");
+  await form.getByLabel("Attempt timeout, seconds").fill("-1");
   await form.getByRole("button", { name: "Save limits" }).click();
   await expect(page.getByRole("alert")).toContainText("Nothing was changed");
   // Each fault is shown at its field; typed values are kept, valid or not.
-  const requests = form.getByLabel("Requests");
+  const requests = form.getByLabel("Requests", { exact: true });
   await expect(requests).toHaveAccessibleDescription(/Must be 1 to 1,000,000\./);
   await expect(requests).toHaveAttribute("aria-invalid", "true");
   await expect(requests).toHaveValue("2000000");
   await expect(requests).toBeFocused();
-  await expect(form.getByLabel("Attempt time-out, seconds")).toHaveAccessibleDescription(/Must be 1 to 3,600\./);
+  await expect(form.getByLabel("Attempt timeout, seconds")).toHaveAccessibleDescription(/Must be 1 to 3,600\./);
   await expect(form.getByLabel("Max attempts")).toHaveValue("12");
   await expect(form.getByLabel("Max attempts")).not.toHaveAttribute("aria-invalid");
   await expectWellMade(page);
   expect(await api.integration(integration.id)).toMatchObject({ rate_limit: { requests: 5, per_seconds: 2 } });
 
   await open(page, path);
-  await form.getByLabel("Requests").fill("");
+  await form.getByLabel("Requests", { exact: true }).fill("");
   await form.getByRole("button", { name: "Save limits" }).click();
   await expect(notice(page)).toHaveText(/Limits saved/);
   expect((await api.integration(integration.id)).rate_limit).toBeNull();
@@ -173,7 +173,7 @@ test("the browser's validation names the range of a field", async ({ console: pa
 test("a re-sync sends the whole catalog again", async ({ console: page, api, app, receiver }) => {
   const integration = await inSync(api, app, receiver, products(3));
   await open(page, `/integrations/${integration.id}`);
-  await card(page, "Re-syncs").getByLabel("What").selectOption("full");
+  await card(page, "Re-syncs").getByLabel("Scope").selectOption("full");
   await page.getByRole("button", { name: "Re-sync" }).click();
   await expect(notice(page)).toHaveText("Re-sync started.");
   await expect.poll(() => receiver.received.length).toBe(6);
@@ -184,7 +184,7 @@ test("a re-sync sends the whole catalog again", async ({ console: page, api, app
   await expect(card(page, "Re-syncs").getByText("3 of 3")).toBeVisible();
   await hydrated(page);
 
-  await card(page, "Re-syncs").getByLabel("What").selectOption("full");
+  await card(page, "Re-syncs").getByLabel("Scope").selectOption("full");
   await page.getByRole("button", { name: "Re-sync" }).click();
   await expect(page.getByRole("alert")).toHaveText(/Too soon after the last one: try again in \d/);
 });
@@ -192,15 +192,15 @@ test("a re-sync sends the whole catalog again", async ({ console: page, api, app
 test("a refused re-sync and a refused hold say why at their fields", async ({ console: page, api, app, receiver }) => {
   const integration = await inSync(api, app, receiver, products(1), { more: { record_types: ["product"] } });
   await open(page, `/integrations/${integration.id}`);
-  await card(page, "Re-syncs").getByLabel("What").selectOption("full");
+  await card(page, "Re-syncs").getByLabel("Scope").selectOption("full");
   await page.getByLabel("Record type").fill("order");
   await page.getByRole("button", { name: "Re-sync" }).click();
   await expect(page.getByLabel("Record type")).toHaveAccessibleDescription("is not a type that this integration takes");
   await expect(page.getByLabel("Record type")).toHaveValue("order");
-  await expect(card(page, "Re-syncs").getByLabel("What")).toHaveValue("full");
+  await expect(card(page, "Re-syncs").getByLabel("Scope")).toHaveValue("full");
   await expectWellMade(page);
 
-  const until = card(page, "Circuit breaker").getByLabel("Hold open until (UTC)");
+  const until = card(page, "Breaker").getByLabel("Hold open until (UTC)");
   await until.fill("2020-01-01T00:00");
   await page.getByRole("button", { name: "Hold open" }).click();
   await expect(until).toHaveAccessibleDescription("must be in the future, at most 30 days from now");

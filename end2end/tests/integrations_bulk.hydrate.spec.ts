@@ -6,7 +6,7 @@ test("states and counts follow within a moment", async ({ console: page, api, ap
   const alpha = await api.createIntegration(app, "Alpha", receiver.url);
   const gamma = await api.createIntegration(app, "Gamma", receiver.url);
   await openUntil(page, `/integrations?app_id=${app.id}&name=a`, () => expect(row(page, "Integrations", "Gamma")).toBeVisible({ timeout: 1_000 }));
-  const paused = page.getByRole("navigation", { name: "Which integrations" }).getByRole("link", { name: /^Paused/ });
+  const paused = page.getByRole("navigation", { name: "Filter by state" }).getByRole("link", { name: /^Paused/ });
   // The list itself is loaded again after ten seconds.
   const soon = { timeout: 5_000 };
   await api.pause(alpha);
@@ -16,7 +16,7 @@ test("states and counts follow within a moment", async ({ console: page, api, ap
 
   await page.getByRole("link", { name: "Resume 2" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Resume 2 integrations" }).click();
-  await expect(notice(page)).toHaveText("2 integrations resumed. Waiting jobs go out again.");
+  await expect(notice(page)).toHaveText("2 integrations resumed. Waiting jobs are sent again.");
   await expect(row(page, "Integrations", "Gamma")).toContainText("Never synced", soon);
   await expect(paused).toHaveText(/^Paused\s*0$/, soon);
 });

@@ -57,7 +57,7 @@ test("selected integrations are paused after a confirmation that names them, and
   await expect(question).toContainText("Alpha, Gamma.");
   await expectWellMade(page);
   await question.getByRole("button", { name: "Pause 2 integrations" }).click();
-  await expect(notice(page)).toHaveText("2 integrations paused. Their jobs are kept and wait.");
+  await expect(notice(page)).toHaveText("2 integrations paused. Their jobs wait.");
   await expect(page, "the filter is kept").toHaveURL(/name=a&sort=name/);
   for (const [integration, state] of [[alpha, "paused"], [beta, "active"], [gamma, "paused"]] as const) {
     expect((await api.integration(integration.id)).state, integration.name).toBe(state);
@@ -68,7 +68,7 @@ test("selected integrations are paused after a confirmation that names them, and
   await openUntil(page, "/integrations?only=paused", () => expect(rows(page, "Integrations")).toHaveCount(2, { timeout: 1_000 }));
   await page.getByRole("link", { name: "Resume 2" }).click();
   await question.getByRole("button", { name: "Resume 2 integrations" }).click();
-  await expect(notice(page)).toHaveText("2 integrations resumed. Waiting jobs go out again.");
+  await expect(notice(page)).toHaveText("2 integrations resumed. Waiting jobs are sent again.");
   expect((await api.integration(alpha.id)).state).toBe("active");
 });
 
@@ -79,10 +79,10 @@ test("all that match get one limit; an empty selection is reported", async ({ co
   await openUntil(page, "/integrations?name=shelf", () => expect(rows(page, "Integrations")).toHaveCount(2, { timeout: 1_000 }));
   await page.getByRole("link", { name: "Limit 2" }).click();
   const question = page.getByRole("dialog");
-  await question.getByLabel("Requests").fill("9");
-  await question.getByLabel("In how many seconds").fill("3");
+  await question.getByLabel("Requests", { exact: true }).fill("9");
+  await question.getByLabel("Window, seconds", { exact: true }).fill("3");
   await question.getByRole("button", { name: "Set limit of 2 integrations" }).click();
-  await expect(notice(page)).toHaveText("Limits of 2 integrations changed, from the next request on.");
+  await expect(notice(page)).toHaveText("Limits of 2 integrations saved. They apply from the next request.");
   for (const id of [alpha.id, beta.id]) {
     expect((await api.integration(id)).rate_limit).toMatchObject({ requests: 9, per_seconds: 3 });
   }
@@ -100,7 +100,7 @@ test("the state of each is in words, and numbers update in place", async ({ cons
   await retries(api, app, receiver, products(2), { integration: "Marketplace" });
   await inSync(api, app, receiver, products(1, "fine"), { integration: "Warehouse" });
   await openUntil(page, "/integrations", () =>
-    expect(row(page, "Integrations", "Marketplace")).toContainText(/Many fail|Failing|Retrying/, { timeout: 1_000 }),
+    expect(row(page, "Integrations", "Marketplace")).toContainText(/High failure rate|Failing|Retrying/, { timeout: 1_000 }),
   );
   const paused = await api.createIntegration(app, "Late", receiver.url);
   // The new one waits behind a link.
@@ -117,5 +117,5 @@ test("without the permission to configure nothing can be selected", async ({ pag
   await expect(page.getByRole("checkbox")).toHaveCount(0);
   await expect(page.getByRole("link", { name: /^(Pause|Resume|Limit) \d/ })).toHaveCount(0);
   await page.goto("/integrations?confirm=pause");
-  await expect(page.getByText("Not for your role")).toBeVisible();
+  await expect(page.getByText("Not allowed for your role")).toBeVisible();
 });

@@ -28,14 +28,14 @@ test("a secret is masked until an operator reveals it, which is in the audit log
   await expectNoSecret(page);
 
   await page.getByRole("button", { name: "Reveal" }).click();
-  await expect(notice(page)).toHaveText("Shown to you for 5 minutes; this is in the audit log.");
+  await expect(notice(page)).toHaveText("Revealed to you for 5 minutes. Recorded in the audit log.");
   await expect(card(page, "What it sends")).toContainText(`"apiKey": "${SECRET}"`);
-  await expect(page.getByText("Secrets are shown to you until")).toBeVisible();
+  await expect(page.getByText("Masked values are revealed to you until")).toBeVisible();
   await expectWellMade(page);
   await page.getByRole("link", { name: "Hide" }).click();
   await expect(card(page, "What it sends")).toContainText('"apiKey": "[masked]"');
   await open(page, `/audit-log?object_id=${job.id}`);
-  await expect(page.getByRole("main")).toContainText("revealed the secrets of job");
+  await expect(page.getByRole("main")).toContainText("revealed masked values of job");
 });
 
 test.describe("support", () => {
@@ -80,17 +80,17 @@ test("each attempt shows request, answer, timing and why the next one waits", as
   await open(page, `/jobs/${job.id}`);
   const attempts = card(page, "Attempts");
   await expect(attempts).toContainText("their Retry-After asked for 3,600 s");
-  await expect(attempts).toContainText(/prepare|answer after|connect/);
-  await attempts.getByText("Request and answer").click();
+  await expect(attempts).toContainText(/prepare|response after|connect/);
+  await attempts.getByText("Request and response").click();
   const request = attempts.getByRole("group", { name: "Request of attempt 1" });
   await expect(request).toContainText(`POST ${receiver.url}`);
   await expect(request).toContainText(`webhook-id: ${job.id}`);
   await expect(request).toContainText("authorization: [masked]");
   await expect(request).toContainText('"apiKey":"[masked]"');
-  const answer = attempts.getByRole("group", { name: "Answer of attempt 1" });
+  const answer = attempts.getByRole("group", { name: "Response of attempt 1" });
   await expect(answer).toContainText("503 Service Unavailable");
   await expect(answer).toContainText("x-request-id: r-7");
-  await expect(attempts).toContainText("Answer: body cut at 2,000 characters of 5 kB");
+  await expect(attempts).toContainText("Response: body truncated: 2,000 characters of 5 kB");
   await expectNoSecret(page);
   await expectWellMade(page);
 });
@@ -99,7 +99,7 @@ test("an attempt whose request is not kept says so, and why", async ({ console: 
   const integration = await inSync(api, app, receiver, [{ id: "sku-1" }]);
   const job = await jobOf(api, integration, "sku-1");
   await open(page, `/jobs/${job.id}`);
-  await expect(card(page, "Attempts")).toContainText("Its request is not kept: for a successful attempt only status, answer and time are.");
+  await expect(card(page, "Attempts")).toContainText("Request not kept: of successful attempts only status, response and time are.");
 });
 
 test("folded changes are listed with type and time, and the batch leads to its other jobs", async ({ console: page, api, app, receiver }) => {
@@ -140,11 +140,11 @@ test("a failed job is edited and sent", async ({ console: page, api, app, receiv
     await expect(notice(page).or(page.getByRole("main").getByRole("alert"))).toContainText("Nothing was changed");
     await expect(field).toHaveValue('{\n  "day": 2026-12-01\n}');
   }
-  await expect(card(page, "Edit and retry")).toContainText("Line 2, column");
+  await expect(card(page, "Edit and requeue")).toContainText("Line 2, column");
   receiver.answer = { status: 200, body: "ok" };
   await field.fill('{"day": "2026-12-01"}');
   await send.click();
-  await expect(notice(page)).toHaveText("Payload changed and job requeued with all attempts.");
+  await expect(notice(page)).toHaveText("Payload changed and job requeued. Attempts start over.");
   await expect.poll(() => receiver.received.at(-1)?.body.payload).toEqual({ day: "2026-12-01" });
   await expect.poll(async () => (await api.call<{ status: string }>("GET", `/jobs/${id}`)).status).toBe("completed");
   await open(page, `/jobs/${id}`);
@@ -157,7 +157,7 @@ test("the payload of a record's job cannot be edited, and the page says why", as
   const integration = await deadLetters(api, app, receiver, [{ id: "sku-1" }]);
   const job = await jobOf(api, integration, "sku-1");
   await open(page, `/jobs/${job.id}?edit=1`);
-  await expect(card(page, "Edit and retry")).toContainText("computed from its record");
+  await expect(card(page, "Edit and requeue")).toContainText("computed from its record");
   await expect(page.getByLabel("Payload, as JSON")).toHaveCount(0);
 });
 
@@ -170,7 +170,7 @@ test("the request is shown as a curl command without its secrets", async ({ cons
   await expect(curl).toContainText(`"day":"it'\\''s"`);
   await expect(curl).toContainText('"password":"[masked]"');
   await expectNoSecret(page);
-  await expect(card(page, "Edit and retry")).toContainText("Reveal the masked values first");
+  await expect(card(page, "Edit and requeue")).toContainText("Reveal the masked values first");
 });
 
 test("the jobs before it at its serialize key and of its correlation are listed", async ({ console: page, api, app, receiver }) => {

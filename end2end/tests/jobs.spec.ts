@@ -9,7 +9,7 @@ import { enter, expect, hydrated, open, openUntil, test } from "../fixtures/test
 test("a list without matches leads back to all jobs", async ({ console: page, app }) => {
   await open(page, `/jobs?app_id=${app.id}`);
   await expect(page).toHaveTitle("Jobs · Headgate");
-  await expect(page.getByText("No job matches these filters")).toBeVisible();
+  await expect(page.getByText("No jobs match these filters")).toBeVisible();
   await expectWellMade(page);
   await page.getByRole("main").getByRole("link", { name: "Clear" }).first().click();
   await expect(page).toHaveURL("/jobs");
@@ -58,7 +58,7 @@ test("filters read as a sentence, and each part of it can be removed", async ({ 
   await page.getByLabel("Error contains").fill("400");
   await page.getByLabel("Younger than", { exact: true }).fill("60m");
   await page.getByLabel("Attempts, at least").fill("1");
-  await page.getByLabel("Last answer", { exact: true }).fill("4xx");
+  await page.getByLabel("Last response", { exact: true }).fill("4xx");
   await page.getByLabel("Integration", { exact: true }).selectOption(rejecting.id);
   await page.getByRole("button", { name: "Filter" }).click();
   await expect(page).toHaveURL(/response_status=4xx/);
@@ -83,17 +83,17 @@ test("a filter that would scan all jobs says what it needs and keeps the other f
   await open(page, `/jobs?app_id=${app.id}&response_status=503`);
   await expect(page.getByText("Add another filter")).toBeVisible();
   await expect(page.getByText(/response_status needs another filter/)).toBeVisible();
-  await expect(page.getByLabel("Last answer", { exact: true })).toHaveValue("503");
+  await expect(page.getByLabel("Last response", { exact: true })).toHaveValue("503");
   await expectWellMade(page);
   await page.getByRole("navigation", { name: "State" }).getByRole("link", { name: "Failed" }).click();
-  await expect(page.getByText("No job matches these filters")).toBeVisible();
+  await expect(page.getByText("No jobs match these filters")).toBeVisible();
 });
 
 test("a filter that cannot be read is reported and not ignored", async ({ page, sessions }) => {
   await enter(page, "operator", sessions);
   const answer = await page.goto("/jobs?status=nonsense");
   expect(answer?.status()).toBe(422);
-  await expect(page.getByText("This address is not valid")).toBeVisible();
+  await expect(page.getByText("This URL is not valid")).toBeVisible();
 });
 
 test("links lead to older jobs and back to the newest", async ({ console: page, api, app, receiver }) => {
@@ -142,7 +142,7 @@ test("a requeued job shows where its attempts count from 1 again", async ({ cons
   await open(page, `/jobs/${job.id}`);
   const attempts = card(page, "Attempts");
   await expect(attempts).toContainText("1 of 10 · 2 in total");
-  await expect(attempts.getByRole("listitem")).toHaveText([/502/, /Requeued here, attempts count from 1 again/, /503/]);
+  await expect(attempts.getByRole("listitem")).toHaveText([/502/, /Requeued, attempts start over at 1/, /503/]);
   await expectWellMade(page);
 });
 
@@ -157,7 +157,7 @@ test("a step of the retry pyramid leads to the jobs of that attempt", async ({ c
   await expect(page.getByRole("link", { name: "after exactly 1 attempt, remove" })).toBeVisible();
   await expectWellMade(page);
   await open(page, `/jobs?status=to_be_retried&attempt=2&integration_id=${integration.id}`);
-  await expect(page.getByText("No job matches these filters")).toBeVisible();
+  await expect(page.getByText("No jobs match these filters")).toBeVisible();
 });
 
 test("a row has its integration's name, however new that is", async ({ console: page, api, app, receiver }) => {
@@ -177,7 +177,7 @@ test("one job is requeued and sent", async ({ console: page, api, app, receiver 
   receiver.answer = { status: 200, body: "ok" };
   await open(page, `/jobs/${job.id}`);
   await page.getByRole("button", { name: "Requeue" }).click();
-  await expect(notice(page)).toHaveText("1 job requeued with all attempts.");
+  await expect(notice(page)).toHaveText("1 job requeued. Attempts start over.");
   await expect.poll(() => receiver.received.length).toBe(2);
   await expect.poll(async () => (await jobOf(api, integration, "sku-1")).status).toBe("completed");
   await open(page, `/jobs/${job.id}`);
@@ -192,7 +192,7 @@ test("cancelling a job asks first", async ({ console: page, api, app, receiver }
   await open(page, `/jobs/${job.id}`);
   await page.getByRole("main").getByRole("link", { name: "Cancel" }).click();
   const question = page.getByRole("dialog", { name: "Cancel 1 job?" });
-  await expect(question).toContainText("It is not sent, unless it is requeued later.");
+  await expect(question).toContainText("It is not sent unless you requeue it later.");
   await expectWellMade(page);
   await question.getByRole("link", { name: "Back" }).click();
   await expect(question).toHaveCount(0);
@@ -208,7 +208,7 @@ test("cancelling a job asks first", async ({ console: page, api, app, receiver }
   await expect(page.getByRole("main").getByRole("link", { name: "Cancel" })).toHaveCount(0);
   receiver.answer = { status: 200, body: "ok" };
   await page.getByRole("button", { name: "Requeue" }).click();
-  await expect(notice(page)).toHaveText("1 job requeued with all attempts.");
+  await expect(notice(page)).toHaveText("1 job requeued. Attempts start over.");
   await expect.poll(async () => (await jobOf(api, integration, "sku-1")).status).toBe("completed");
 });
 
@@ -232,7 +232,7 @@ test("failed jobs can be requeued, and are offered no cancel", async ({ console:
 test("completed jobs are offered neither", async ({ console: page, api, app, receiver }) => {
   await inSync(api, app, receiver, products(1));
   await open(page, `/jobs?app_id=${app.id}`);
-  await expect(page.getByText("These can be neither requeued nor cancelled.")).toBeVisible();
+  await expect(page.getByText("These jobs can be neither requeued nor cancelled.")).toBeVisible();
   for (const role of ["link", "button"] as const) {
     await expect(page.getByRole("main").getByRole(role, { name: /^(Requeue|Cancel)( all that match)?$/ })).toHaveCount(0);
   }
@@ -247,7 +247,7 @@ test("selected jobs are requeued and the filters stay", async ({ console: page, 
   await row(page, "Jobs", "product sku-1").getByRole("checkbox").check();
   await row(page, "Jobs", "product sku-3").getByRole("checkbox").check();
   await page.getByRole("button", { name: "Requeue" }).click();
-  await expect(notice(page)).toHaveText("2 jobs requeued with all attempts.");
+  await expect(notice(page)).toHaveText("2 jobs requeued. Attempts start over.");
   await expect(page).toHaveURL(/status=to_be_retried/);
   await expect(page).toHaveURL(/record_type=product/);
   await expect(page.getByRole("link", { name: "about a product, remove" })).toBeVisible();
@@ -264,7 +264,7 @@ test("all that match are cancelled after a confirmation that names the count", a
   await question.getByRole("button", { name: "Cancel 3 jobs" }).click();
   await expect(notice(page)).toHaveText("3 jobs cancelled.");
   await expect(page).toHaveURL(/status=to_be_retried/);
-  await expect(page.getByText("No job matches these filters")).toBeVisible();
+  await expect(page.getByText("No jobs match these filters")).toBeVisible();
   expect((await api.status(integration)).to_be_retried).toBe(0);
 });
 

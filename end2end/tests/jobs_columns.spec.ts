@@ -78,7 +78,7 @@ test("all columns fit, on a phone too", async ({ console: page, api, app, receiv
   await deadLetters(api, app, receiver, [{ id: "x".repeat(120) }]);
   await open(page, `/jobs?app_id=${app.id}`);
   await page.getByText(/^Columns/).first().click();
-  for (const tick of await page.getByRole("group", { name: /Columns next to the job/ }).getByRole("checkbox").all()) await tick.check();
+  for (const tick of await page.getByRole("group", { name: /Shown next to the job/ }).getByRole("checkbox").all()) await tick.check();
   await page.getByRole("button", { name: "Show these columns" }).click();
   await expect.poll(async () => (await heads(page)).length).toBe(23);
   await hydrated(page);

@@ -42,7 +42,7 @@ test("an unfolded attempt stays unfolded when another attempt is added", async (
   const job = await jobOf(api, integration, "sku-1");
   await open(page, `/jobs/${job.id}`);
   const attempts = card(page, "Attempts");
-  await attempts.getByText("Request and answer").click();
+  await attempts.getByText("Request and response").click();
   const unfolded = attempts.locator("details[open]");
   await expect(unfolded).toContainText("the first answer");
 

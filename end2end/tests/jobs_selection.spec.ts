@@ -40,7 +40,7 @@ test("a whole page is selected at once and requeued, and the filters stay", asyn
   await expect(page.getByRole("checkbox", { name: "Select product sku-2" })).toBeChecked();
   await expect(page.getByRole("checkbox", { name: "Select product sku-3" })).toBeChecked();
   await page.getByRole("button", { name: "Requeue" }).click();
-  await expect(notice(page)).toHaveText("2 jobs requeued with all attempts.");
+  await expect(notice(page)).toHaveText("2 jobs requeued. Attempts start over.");
   await expect(page).toHaveURL(/status=to_be_retried/);
   await expect(rows(page, "Jobs")).toHaveCount(1);
   expect((await jobOf(api, integration, "sku-1")).status).toBe("to_be_retried");
@@ -74,7 +74,7 @@ test.describe("with a script", () => {
 
     receiver.answer = { status: 200, body: "ok" };
     await page.getByRole("button", { name: "Requeue" }).click();
-    await expect(notice(page)).toHaveText("3 jobs requeued with all attempts.");
+    await expect(notice(page)).toHaveText("3 jobs requeued. Attempts start over.");
     await expect(page.getByText("Selected jobs:")).toBeVisible();
     expect((await jobOf(api, integration, "sku-4")).status).toBe("to_be_retried");
 

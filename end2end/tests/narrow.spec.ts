@@ -1,6 +1,6 @@
 // A phone, 375 px wide: no page overflows, whatever it shows.
 import { deadLetters, jobOf, products, retries, settled } from "../fixtures/data";
-import { expectFitsAPhone } from "../fixtures/page_checks";
+import { expectAccessible, expectFitsAPhone } from "../fixtures/page_checks";
 import { card, rows } from "../fixtures/parts";
 import { expect, open, openUntil, test } from "../fixtures/test";
 
@@ -58,8 +58,16 @@ test("name, state and time of a job are visible without scrolling sideways", asy
 test("the navigation is usable", async ({ console: page }) => {
   await open(page, "/");
   for (const [link, title] of [["Jobs", "Jobs"], ["Dead letters", "Dead letters"], ["Re-syncs", "Re-syncs"], ["Overview", "Overview"]]) {
-    await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: link }).click();
+    const navigation = page.getByRole("navigation", { name: "Main" });
+    await navigation.getByRole("button", { name: /^Menu: / }).click();
+    await expectAccessible(page);
+    await navigation.getByRole("link", { name: link }).click();
     await expect(page.getByRole("heading", { level: 1, name: title })).toBeVisible();
+    await expect(navigation.getByRole("button", { name: `Menu: ${title}` })).toBeVisible();
+    await expect(navigation.getByRole("link", { name: "Audit log" })).toBeHidden();
   }
+  await page.getByRole("button", { name: /^Menu: / }).click();
   await expect(page.getByRole("button", { name: "Sign out" })).toBeVisible();
+  await page.keyboard.press("Escape");
+  await expect(page.getByRole("button", { name: "Sign out" })).toBeHidden();
 });

@@ -4,7 +4,7 @@ import { inSync } from "../fixtures/data";
 import { card, notice, row } from "../fixtures/parts";
 import { expect, open, test } from "../fixtures/test";
 
-const CHANGED = "Somebody else changed it meanwhile. Nothing was saved: check what it is now, then save again.";
+const CHANGED = "Someone else changed it in the meantime. Nothing was saved: check the current values, then save again.";
 
 test("a user's name is saved without overwriting the role that somebody else changed", async ({ console: page, api }) => {
   const email = `${randomBytes(4).toString("hex")}@example.test`;
@@ -49,10 +49,10 @@ test("a field that needs another one is refused with a message at the field", as
   const integration = await inSync(api, app, receiver, []);
   await open(page, `/integrations/${integration.id}`);
   const form = card(page, "Edit limits");
-  await form.getByLabel("In how many seconds").fill("60");
-  await form.getByLabel("Longest wait in seconds").fill("5");
+  await form.getByLabel("Window, seconds", { exact: true }).fill("60");
+  await form.getByLabel("Max debounce, seconds").fill("5");
   await form.getByRole("button", { name: "Save limits" }).click();
   await expect(page.getByRole("alert")).toHaveText(/Nothing was changed/);
-  await expect(form.getByLabel("In how many seconds")).toHaveAccessibleDescription(/Needs the number of requests too\./);
-  await expect(form.getByLabel("Longest wait in seconds")).toHaveAccessibleDescription(/Needs the seconds of quiet too\./);
+  await expect(form.getByLabel("Window, seconds", { exact: true })).toHaveAccessibleDescription(/Needs the number of requests too\./);
+  await expect(form.getByLabel("Max debounce, seconds")).toHaveAccessibleDescription(/Needs the debounce seconds too\./);
 });

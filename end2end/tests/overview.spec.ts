@@ -19,7 +19,7 @@ test("an empty deployment says what to do first", async ({ console: page }) => {
 test("one sentence says that all is well", async ({ console: page, api, app, receiver }) => {
   await inSync(api, app, receiver, products(2));
   await openUntil(page, "/", async () => {
-    await expect(page.getByText("Nothing needs you")).toBeVisible({ timeout: 1_000 });
+    await expect(page.getByText("Nothing needs attention")).toBeVisible({ timeout: 1_000 });
     await expect(tile(page, "Oldest pending")).toHaveText("–", { timeout: 1_000 });
   });
   await expect(page.getByText("All 2 integrations are in sync or catching up by themselves")).toBeVisible();
@@ -71,7 +71,7 @@ test("an integration is paused where its problem is shown", async ({ console: pa
   const integration = await retries(api, app, receiver, products(1), { integration: "Broken gate" });
   await openUntil(page, "/", () => expect(page.getByRole("button", { name: "Pause Broken gate" })).toBeVisible({ timeout: 1_000 }));
   await page.getByRole("button", { name: "Pause Broken gate" }).click();
-  await expect(page.getByRole("status").filter({ hasText: "Paused. Its jobs are kept and wait." })).toBeVisible();
+  await expect(page.getByRole("status").filter({ hasText: "Paused. Its jobs wait." })).toBeVisible();
   expect((await api.integration(integration.id)).state).toBe("paused");
 });
 
@@ -80,10 +80,10 @@ test("the window of the charts is a link, and each chart has its numbers as a ta
   const windows = page.getByRole("navigation", { name: "Time window" });
   await expect(windows.getByRole("link", { name: "1 h" })).toHaveAttribute("aria-current", "page");
   for (const [name, window, done, stood] of [
-    ["15 min", "15m", "per 10 seconds", "peak of each minute"],
-    ["6 h", "6h", "per 5 minutes", "peak of each 5 minutes"],
-    ["24 h", "24h", "per 15 minutes", "peak of each 15 minutes"],
-    ["7 d", "7d", "per 2 hours", "peak of each 2 hours"],
+    ["15 min", "15m", "per 10 seconds", "peak per minute"],
+    ["6 h", "6h", "per 5 minutes", "peak per 5 minutes"],
+    ["24 h", "24h", "per 15 minutes", "peak per 15 minutes"],
+    ["7 d", "7d", "per 2 hours", "peak per 2 hours"],
   ] as const) {
     await windows.getByRole("link", { name, exact: true }).click();
     await expect(page).toHaveURL(`/?window=${window}`);

@@ -39,7 +39,7 @@ test("the palette pauses an integration and stays on the page", async ({ console
   await page.keyboard.press("Control+k");
   await search(page, "price feed", /^Pause Price feed/);
   await palette(page).getByRole("option", { name: /^Pause Price feed/ }).click();
-  await expect(notice(page)).toHaveText("Paused. Its jobs are kept and wait.");
+  await expect(notice(page)).toHaveText("Paused. Its jobs wait.");
   await expect(page).toHaveURL(/\/resyncs/);
   expect((await api.integration(integration.id)).state).toBe("paused");
 });
@@ -75,12 +75,12 @@ test("a pause is asked for once, and then to be resumed", async ({ console: page
   send();
   await expect(steps).toHaveText(/^Resume Price list/);
   await page.keyboard.press("Escape");
-  await expect(notice(page)).toHaveText("Paused. Its jobs are kept and wait.");
+  await expect(notice(page)).toHaveText("Paused. Its jobs wait.");
   await page.keyboard.press("Control+k");
   await search(page, "price list", /^Resume Price list/);
   await expect(steps).toHaveCount(1);
   await steps.click();
-  await expect(notice(page)).toHaveText("Resumed. Waiting jobs go out again.");
+  await expect(notice(page)).toHaveText("Resumed. Waiting jobs are sent again.");
   expect((await api.integration(integration.id)).state).toBe("active");
 });
 
@@ -114,7 +114,7 @@ test("keys move through rows, select and requeue them, but not while typing in a
   await page.keyboard.press("x");
   await expect(second.getByRole("checkbox")).toBeChecked();
   await page.keyboard.press("r");
-  await expect(notice(page)).toHaveText("1 job requeued with all attempts.");
+  await expect(notice(page)).toHaveText("1 job requeued. Attempts start over.");
   await settled(api, integration, "dead_letters", 2);
 
   await page.keyboard.press("/");

@@ -17,10 +17,10 @@ test("each limit shows its use, its backlog and the integrations that share it",
   await expect(rows(page, "Rate limits")).toHaveCount(2);
   const erp = row(page, "Rate limits", "ERP orders");
   await expect(erp).toContainText("ERP stock");
-  await expect(erp).toContainText("shared as erp");
+  await expect(erp).toContainText("shared key erp");
   // At least four of the three thousand slots of a minute.
-  const strip = row(page, "Rate limits", "Warehouse").getByRole("img", { name: /Use of the limit, minute by minute/ });
-  await expect(strip).toHaveAccessibleName(/at peak 0\.\d % at/);
+  const strip = row(page, "Rate limits", "Warehouse").getByRole("img", { name: /Limit use per minute/ });
+  await expect(strip).toHaveAccessibleName(/peak 0\.\d % at/);
   await expect(strip.locator("title").filter({ hasText: "of 3,000 used" })).toHaveCount(60);
   await expectWellMade(page);
 
@@ -35,7 +35,7 @@ test("each limit shows its use, its backlog and the integrations that share it",
   await open(page, "/rate-limits?name=erp");
   await expect(rows(page, "Rate limits")).toHaveCount(1);
   await open(page, "/rate-limits?name=nobody");
-  await expect(page.getByText("No limit matches this name")).toBeVisible();
+  await expect(page.getByText("No limits match this name")).toBeVisible();
 });
 
 test("an answer of 429 below the limit is hatched, an edit is marked", async ({ console: page, api, app, receiver }) => {
@@ -45,26 +45,26 @@ test("an answer of 429 below the limit is hatched, an edit is marked", async ({ 
   await expect.poll(() => receiver.received.length).toBeGreaterThan(0);
   await api.call("PATCH", `/integrations/${integration.id}`, { rate_limit: { requests: 40, per_seconds: 1 } });
   await openUntil(page, "/rate-limits", async () => {
-    const strip = row(page, "Rate limits", "Marketplace").getByRole("img", { name: /Use of the limit/ });
-    await expect(strip).toHaveAccessibleName(/they answered 429 below it in 1 of 60 steps; edited 1 time/, { timeout: 1_000 });
-    await expect(strip.locator("title").filter({ hasText: /answers? 429/ })).toHaveCount(1);
+    const strip = row(page, "Rate limits", "Marketplace").getByRole("img", { name: /Limit use/ });
+    await expect(strip).toHaveAccessibleName(/429 below the limit in 1 of 60 steps; edited 1 time/, { timeout: 1_000 });
+    await expect(strip.locator("title").filter({ hasText: /× 429/ })).toHaveCount(1);
   });
 });
 
 test("several limits and the waits between attempts are edited", async ({ console: page, api, app, receiver }) => {
   const integration = await inSync(api, app, receiver, [], { integration: "Warehouse", ...LIMIT });
   await open(page, "/rate-limits");
-  await row(page, "Rate limits", "Warehouse").getByRole("link", { name: "Edit the limits of Warehouse" }).click();
+  await row(page, "Rate limits", "Warehouse").getByRole("link", { name: "Edit limits of Warehouse" }).click();
   const form = card(page, "Limits of Warehouse");
-  await expect(form.getByLabel("Requests")).toHaveValue("50");
+  await expect(form.getByLabel("Requests", { exact: true })).toHaveValue("50");
   await expectWellMade(page);
-  await form.getByLabel("Requests").fill("10");
-  await form.getByLabel("2nd limit: at most").fill("300");
-  await form.getByLabel("2nd limit: per seconds").fill("60");
+  await form.getByLabel("Requests", { exact: true }).fill("10");
+  await form.getByLabel("2nd limit: requests").fill("300");
+  await form.getByLabel("2nd limit: window, seconds").fill("60");
   await form.getByLabel("Retry schedule").fill("10s,1m,10m");
-  await form.getByLabel("Attempt time-out, seconds").fill("2.5");
+  await form.getByLabel("Attempt timeout, seconds").fill("2.5");
   await form.getByRole("button", { name: "Save limits" }).click();
-  await expect(notice(page)).toHaveText("Limits saved. They apply from the next request on.");
+  await expect(notice(page)).toHaveText("Limits saved. They apply from the next request.");
   expect(await api.integration(integration.id)).toMatchObject({
     rate_limit: [{ requests: 10, per_seconds: 1 }, { requests: 300, per_seconds: 60 }],
     retry_schedule: "10s,1m,10m",
@@ -74,13 +74,13 @@ test("several limits and the waits between attempts are edited", async ({ consol
 
   // Each fault is shown at its field, on the page the form came from, and typed values are kept.
   await open(page, `/rate-limits?edit=${integration.id}`);
-  await form.getByLabel("2nd limit: at most").fill("300");
+  await form.getByLabel("2nd limit: requests").fill("300");
   await form.getByLabel("Retry schedule").fill("soon");
   await form.getByRole("button", { name: "Save limits" }).click();
   await expect(page.getByRole("alert").filter({ hasText: "Nothing was changed" })).toBeVisible();
   await expect(form.getByLabel("Retry schedule")).toHaveAttribute("aria-invalid", "true");
   await expect(form.getByLabel("Retry schedule")).toHaveValue("soon");
-  await expect(form.getByLabel("2nd limit: at most")).toHaveValue("300");
+  await expect(form.getByLabel("2nd limit: requests")).toHaveValue("300");
   await hydrated(page);
 });
 
@@ -91,12 +91,12 @@ test("the effect of another limit is shown before it is set", async ({ console: 
   await openUntil(page, `/rate-limits?edit=${integration.id}&what_if=20`, () =>
     expect(form).toContainText("At 20 per second it drains in", { timeout: 1_000 }),
   );
-  await form.getByLabel("What if the limit were, per second").fill("0.1");
+  await form.getByLabel("What-if limit, per second").fill("0.1");
   if (!hasJavaScript()) await form.getByRole("button", { name: "Calculate" }).click();
   await expect(form).toContainText(/At 0\.1 per second it (drains in|never drains)/);
-  await form.getByLabel("What if the limit were, per second").fill("fast");
+  await form.getByLabel("What-if limit, per second").fill("fast");
   if (!hasJavaScript()) await form.getByRole("button", { name: "Calculate" }).click();
-  await expect(form).toContainText("A number of requests per second");
+  await expect(form).toContainText("Enter a number of requests per second");
   await expectWellMade(page);
 });
 

@@ -27,10 +27,10 @@ test("a record shows its state at each integration, and every job on one time li
   const record = card(page, `product sku-1 · ${app.name}`);
   await expect(record).toContainText("version 2");
   await expect(record).toContainText("Never sent: failed");
-  await expect(record).toContainText("Behind, has version 1: failed");
+  await expect(record).toContainText("Behind, at version 1: failed");
   const line = card(page, "Timeline").getByRole("listitem");
   await expect(line).toHaveCount(3);
-  await expect(line.first()).toContainText("Given up");
+  await expect(line.first()).toContainText("Dead-lettered");
   await expect(line.first()).toContainText("Last error: 400");
   await expect(line.last()).toContainText("Completed");
   await expectWellMade(page);
@@ -78,11 +78,11 @@ test.describe("support", () => {
     await expect(card(page, "Timeline")).toContainText("503");
     await click("product 4711", "link", card(page, "Timeline"));
     await expect(page).toHaveURL(`/jobs/${job.id}`);
-    await expect(card(page, "Verdict")).toContainText("Last attempt: answered 503");
+    await expect(card(page, "Verdict")).toContainText("Last attempt: 503 Service Unavailable: upstream is out of order.");
     // The external system is repaired meanwhile.
     receiver.answer = { status: 200, body: "ok" };
     await click("Requeue", "button");
-    await expect(notice(page)).toHaveText("1 job requeued with all attempts.");
+    await expect(notice(page)).toHaveText("1 job requeued. Attempts start over.");
     await expect.poll(async () => (await jobOf(api, integration, "4711")).status).toBe("completed");
     await page.reload();
     await expect(card(page, "Verdict")).toContainText("Completed");
@@ -94,5 +94,5 @@ test("a search that cannot be read is reported and not ignored", async ({ page, 
   await enter(page, "auditor", sessions);
   const answer = await page.goto("/records?q=1&as=order");
   expect(answer?.status()).toBe(422);
-  await expect(page.getByText("This address is not valid")).toBeVisible();
+  await expect(page.getByText("This URL is not valid")).toBeVisible();
 });

@@ -7,7 +7,7 @@ test("an unknown address says so and leads to the overview", async ({ page, sess
   const answer = await page.goto("/no-such-page");
   expect(answer?.status()).toBe(404);
   await expect(page).toHaveTitle("Not found · Headgate");
-  await expect(page.getByRole("heading", { level: 1, name: "No page has this address" })).toBeVisible();
+  await expect(page.getByRole("heading", { level: 1, name: "Page not found" })).toBeVisible();
   await expectWellMade(page);
   await page.getByRole("link", { name: "Overview" }).click();
   await expect(page.getByRole("heading", { level: 1, name: "Overview" })).toBeVisible();
@@ -40,7 +40,7 @@ test("a value masked for the role cannot be a filter, and the page names it", as
 test("a job that no longer exists leads to all jobs", async ({ page, sessions }) => {
   await enter(page, "operator", sessions);
   await page.goto("/jobs/0193f2c1-7b1e-7d04-9a55-2f0c8a9d41b7");
-  await expect(page.getByText("It does not exist, or it is gone")).toBeVisible();
+  await expect(page.getByText("It does not exist or was deleted")).toBeVisible();
   await expectWellMade(page);
   await page.getByRole("link", { name: "All jobs" }).click();
   await expect(page).toHaveURL("/jobs");

@@ -17,24 +17,24 @@ test("a large backlog is requeued slowly, paused and undone", async ({ console: 
   await expect(question.getByRole("link", { name: /^product sku-/ })).toHaveCount(5);
   await expectWellMade(page);
   await question.getByLabel("Reason").fill("They say it is up again");
-  await question.getByLabel("At most, per second").fill("20");
+  await question.getByLabel("Max per second").fill("20");
   await question.getByLabel("Start delay, seconds").fill("0");
   await question.getByRole("button", { name: "Requeue 3,000 dead letters" }).click();
-  await expect(notice(page)).toHaveText("3,000 are being worked on in the background.");
+  await expect(notice(page)).toHaveText("3,000 are being processed in the background.");
   await expect(page).toHaveURL(/error=503/);
 
-  await page.getByRole("link", { name: "Follow it" }).click();
+  await page.getByRole("link", { name: "Follow progress" }).click();
   await expect(page).toHaveTitle("Bulk operations · Headgate");
   await expect(page.getByRole("heading", { level: 1 })).toContainText("Requeue 3,000 dead letters");
   await expect(card(page, "Progress")).toContainText("They say it is up again");
-  await expect(card(page, "Progress")).toContainText("20 per second at most");
+  await expect(card(page, "Progress")).toContainText("at most 20 per second");
   await expect(card(page, "Scope")).toContainText("Dead letters for Flaky, whose error contains “503”.");
   const id = new URL(page.url()).pathname.split("/").pop();
   const operation = () => api.call<Operation>("GET", `/operations/${id}`);
   await expect.poll(async () => (await operation()).changed, { timeout: 15_000 }).toBeGreaterThan(0);
 
   await page.getByRole("button", { name: "Pause" }).click();
-  await expect(notice(page)).toHaveText("Paused. What is done stays done.");
+  await expect(notice(page)).toHaveText("Paused. Changes made so far stay.");
   await expect(page.getByRole("heading", { level: 1 })).toContainText("Paused");
   await expectWellMade(page);
   const paused = await operation();
@@ -43,7 +43,7 @@ test("a large backlog is requeued slowly, paused and undone", async ({ console: 
   expect((await api.status(integration)).dead_letters).toBe(3_000 - paused.changed);
 
   await page.getByRole("button", { name: "Undo" }).click();
-  await expect(notice(page)).toHaveText("Being undone, except for jobs tried since.");
+  await expect(notice(page)).toHaveText("Undoing, except for jobs attempted since.");
   await expect(page.getByRole("heading", { level: 1 })).toContainText("Undone");
   await expect.poll(async () => (await api.status(integration)).dead_letters, { timeout: 15_000 }).toBe(3_000);
   await page.getByRole("link", { name: /^operation / }).click();
@@ -78,9 +78,9 @@ test("an operation with a start delay is withdrawn before anything is changed", 
   const question = page.getByRole("dialog", { name: "Purge 120 dead letters?" });
   await question.getByLabel("Start delay, seconds").fill("3600");
   await question.getByRole("button", { name: "Purge 120 dead letters" }).click();
-  await expect(notice(page)).toHaveText("Nothing is changed yet: 120 are held and can be withdrawn.");
-  await page.getByRole("link", { name: "Follow it" }).click();
-  await expect(page.getByText("Nothing is changed yet: it starts in")).toBeVisible();
+  await expect(notice(page)).toHaveText("Nothing has changed yet: 120 are waiting for the start delay. Abort to call it off.");
+  await page.getByRole("link", { name: "Follow progress" }).click();
+  await expect(page.getByText("Nothing has changed yet. It starts in")).toBeVisible();
   await page.getByRole("button", { name: "Abort" }).click();
   await expect(page.getByRole("heading", { level: 1 })).toContainText("Aborted");
   await expect(page.getByRole("button", { name: "Undo" })).toHaveCount(0);

@@ -7,7 +7,7 @@ import { expect, open, openUntil, test } from "../fixtures/test";
 test("an empty list says where to start a re-sync", async ({ console: page, app }) => {
   await open(page, "/resyncs");
   await expect(page).toHaveTitle("Re-syncs · Headgate");
-  await expect(page.getByText("No re-sync yet")).toBeVisible();
+  await expect(page.getByText("No re-syncs yet")).toBeVisible();
   await expectWellMade(page);
   await page.getByRole("main").getByRole("link", { name: "Integrations" }).click();
   await expect(page).toHaveURL("/integrations");
@@ -21,7 +21,7 @@ test("a finished one shows its numbers", async ({ console: page, api, app, recei
   await open(page, "/resyncs");
   await expect(row(page, "Re-syncs", "Warehouse")).toContainText("Completed");
   await expect(row(page, "Re-syncs", "Warehouse")).toContainText("4 of 4");
-  await expect(row(page, "Re-syncs", "Warehouse")).toContainText("everything");
+  await expect(row(page, "Re-syncs", "Warehouse")).toContainText("all records");
   await expect(row(page, "Re-syncs", "Warehouse").getByRole("progressbar")).toHaveAttribute("aria-valuenow", "100");
   await expectWellMade(page);
 });
@@ -36,7 +36,7 @@ test("a running one is paused, resumed and cancelled after a confirmation", asyn
   await expectWellMade(page);
 
   await page.getByRole("button", { name: "Pause" }).click();
-  await expect(notice(page)).toHaveText("Re-sync paused: nothing more of it is sent until it is resumed.");
+  await expect(notice(page)).toHaveText("Re-sync paused. Nothing more is sent until it is resumed.");
   await expect(row(page, "Re-syncs", "Warehouse")).toContainText("Paused");
   await page.getByRole("button", { name: "Resume" }).click();
   await expect(notice(page)).toHaveText("Re-sync resumed.");
@@ -45,7 +45,7 @@ test("a running one is paused, resumed and cancelled after a confirmation", asyn
   const question = page.getByRole("dialog", { name: "Cancel this re-sync and its 5 waiting jobs?" });
   await expect(question).toBeVisible();
   await question.getByRole("button", { name: "Cancel 5 waiting jobs" }).click();
-  await expect(notice(page)).toHaveText("Re-sync cancelled, and its waiting jobs with it.");
+  await expect(notice(page)).toHaveText("Re-sync and its waiting jobs cancelled.");
   await expect(row(page, "Re-syncs", "Warehouse")).toContainText("Cancelled");
   await expect(rows(page, "Re-syncs").getByRole("button")).toHaveCount(0);
   expect((await api.resyncById(resync_id)).state).toBe("cancelled");

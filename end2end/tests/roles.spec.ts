@@ -18,7 +18,7 @@ test.describe("support", () => {
     await expectWellMade(page);
     await rows(page, "Dead letters").first().getByRole("checkbox").check();
     await page.getByRole("button", { name: "Requeue" }).click();
-    await expect(notice(page)).toHaveText("1 job requeued with all attempts.");
+    await expect(notice(page)).toHaveText("1 job requeued. Attempts start over.");
     await settled(api, integration, "dead_letters", 1);
   });
 
@@ -36,7 +36,7 @@ test("support is refused the confirmation of a purge", async ({ page, sessions, 
   await enter(page, "support", sessions);
   const integration = await deadLetters(api, app, receiver, products(1));
   await page.goto("/dead-letters?confirm=purge");
-  await expect(page.getByText("Not for your role")).toBeVisible();
+  await expect(page.getByText("Not allowed for your role")).toBeVisible();
   await expect(page.getByRole("button", { name: /Purge/ })).toHaveCount(0);
   const answer = await press(page, "/console/bulk", { subject: "dead_letters", action: "purge", query: "error=400", back: "/dead-letters" });
   expect(answer).toMatch(/notice=forbidden/);
@@ -88,7 +88,7 @@ test("the program refuses an auditor whatever the page offers", async ({ page, s
   await expect(page.getByRole("alert")).toHaveText("Your role does not allow that.");
   const refused = await page.goto("/jobs?confirm=requeue&status=failed");
   expect(refused?.status()).toBe(403);
-  await expect(page.getByText("Not for your role")).toBeVisible();
+  await expect(page.getByText("Not allowed for your role")).toBeVisible();
 });
 
 test("a form sent by another site is refused", async ({ page, sessions, api, app, receiver }) => {

@@ -32,10 +32,10 @@ async function unfold(page: Page, ...summaries: string[]): Promise<void> {
 async function save(page: Page, name: string, more: { alertAt?: number; shared?: boolean; pinned?: boolean } = {}): Promise<void> {
   await hydrated(page);
   await unfold(page, "Save this view");
-  await page.getByLabel("Name of the view").fill(name);
+  await page.getByLabel("View name").fill(name);
   if (more.alertAt) await page.getByLabel("Alert at this many jobs").fill(String(more.alertAt));
   await page.getByLabel("Pinned, with a live count").setChecked(more.pinned ?? true);
-  await page.getByLabel("Shared with all users of this console").setChecked(more.shared ?? false);
+  await page.getByLabel("Shared with all users").setChecked(more.shared ?? false);
   await page.getByRole("button", { name: "Save view" }).click();
 }
 
@@ -59,7 +59,7 @@ test("a view is saved, counted, found again, changed and deleted", async ({ cons
   await hydrated(page);
   await unfold(page, "Change the view “Rejected here”");
   await expectWellMade(page);
-  await page.getByLabel("Name of the view").fill("Refused");
+  await page.getByLabel("View name").fill("Refused");
   await page.getByLabel("Pinned, with a live count").uncheck();
   await page.getByRole("button", { name: "Save changes" }).click();
   await expect(notice(page)).toHaveText("View changed.");
@@ -80,13 +80,13 @@ test("a threshold alerts on the list, on the overview and in the feed", async ({
   await save(page, name, { alertAt: 2, shared: true });
   const chip = views(page).getByRole("link", { name: new RegExp(name) });
   await openUntil(page, "/jobs", () => expect(chip).toContainText("Alert", { timeout: 1_000 }));
-  await expect(chip).toContainText("alerts from 2");
+  await expect(chip).toContainText("alerts at 2");
   await expectWellMade(page);
   await open(page, "/");
   const attention = card(page, "Needs attention");
   await expect(attention).toContainText(name);
-  await expect(attention).toContainText("2 jobs match, it alerts from 2.");
-  await expect(attention).not.toContainText("Nothing needs you");
+  await expect(attention).toContainText("2 jobs match, alert at 2.");
+  await expect(attention).not.toContainText("Nothing needs attention");
   await expect(card(page, "Recent activity")).toContainText(`“${name}” reached its threshold`);
   await expectWellMade(page);
   await attention.getByRole("link", { name: `See jobs of ${name}` }).click();
@@ -104,10 +104,10 @@ test("faults of a view are shown at their fields, and typed values are kept", as
   await expect(notice(page)).toHaveText("View saved.");
   await open(page, `/jobs?app_id=${app.id}&status=failed`);
   await save(page, "twice", { alertAt: 7, shared: true, pinned: false });
-  await expect(page.getByText("is the name of another view of its owner")).toBeVisible();
-  await expect(page.getByLabel("Name of the view")).toHaveValue("twice");
+  await expect(page.getByText("is the name of another view of the same owner")).toBeVisible();
+  await expect(page.getByLabel("View name")).toHaveValue("twice");
   await expect(page.getByLabel("Alert at this many jobs")).toHaveValue("7");
-  await expect(page.getByLabel("Shared with all users of this console")).toBeChecked();
+  await expect(page.getByLabel("Shared with all users")).toBeChecked();
   await expect(page.getByLabel("Pinned, with a live count")).not.toBeChecked();
   await expectWellMade(page);
   await clean(page);

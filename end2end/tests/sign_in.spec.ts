@@ -46,6 +46,6 @@ test("signing out ends the session", async ({ page }) => {
 
 test("an expired sign-in link says what to do", async ({ page }) => {
   await page.goto("/sign-in/link/0123456789abcdef");
-  await expect(page.getByRole("alert")).toContainText("This link was used already or has expired");
+  await expect(page.getByRole("alert")).toContainText("This link has expired or was already used");
   await expect(page.getByRole("heading", { level: 1, name: "Sign in" })).toBeVisible();
 });

@@ -12,7 +12,7 @@ async function drawn(page: Page): Promise<void> {
 test("a chosen option stays while somebody else changes the page, until it is sent", async ({ console: page, api, app, receiver }) => {
   const integration = await inSync(api, app, receiver, products(1));
   await open(page, `/integrations/${integration.id}`);
-  const what = card(page, "Re-syncs").getByLabel("What");
+  const what = card(page, "Re-syncs").getByLabel("Scope");
   await what.selectOption("full");
   await api.call("PATCH", `/integrations/${integration.id}`, { name: "Depot" });
   await expect(page.getByRole("heading", { level: 1 })).toContainText("Depot", { timeout: 20_000 });
@@ -46,16 +46,16 @@ test("a choice in one form stays when another form of the page is sent", async (
 test("an edited payload stays while its job is changed and tried again, and is what is sent", async ({ console: page, api, app, receiver }) => {
   const { id } = await failedJob(api, app, receiver, { day: "2026-13-01" });
   await open(page, `/jobs/${id}?edit=1&revealed=1`);
-  const form = card(page, "Edit and retry");
+  const form = card(page, "Edit and requeue");
   const field = form.getByLabel("Payload, as JSON");
   await field.fill('{"day": "2026-12-24"}');
   await api.call("POST", `/jobs/${id}/edit`, { payload: { day: "2026-14-01" } });
-  await expect(form).toContainText("The payload was changed meanwhile. Your text is kept", { timeout: 20_000 });
+  await expect(form).toContainText("The payload changed in the meantime. Your text is kept", { timeout: 20_000 });
   await expect(card(page, "Payload")).toContainText("2026-14-01");
   await expect(field).toHaveValue('{"day": "2026-12-24"}');
   receiver.answer = { status: 200, body: "ok" };
   await form.getByRole("button", { name: "Requeue with this payload" }).click();
-  await expect(notice(page)).toHaveText("Payload changed and job requeued with all attempts.");
+  await expect(notice(page)).toHaveText("Payload changed and job requeued. Attempts start over.");
   await expect.poll(() => receiver.received.at(-1)?.body.payload).toEqual({ day: "2026-12-24" });
 });
 

@@ -7,7 +7,7 @@ import { enter, expect, hasJavaScript, listen, open, openUntil, signIn, test } f
 
 test("each process shows its health, and the leader its maintenance services", async ({ console: page }) => {
   await openUntil(page, "/workers", () =>
-    expect(rows(page, "Maintenance").filter({ hasText: "Adds up counters" })).toContainText("Healthy", { timeout: 1_000 }),
+    expect(rows(page, "Maintenance").filter({ hasText: "Updates job counters" })).toContainText("Healthy", { timeout: 1_000 }),
   );
   const process = rows(page, "Processes");
   await expect(process).toHaveCount(1);

@@ -9,6 +9,7 @@ use axum::extract::FromRef;
 use delivery::MasterKey;
 use insight::live::LiveHub;
 use leptos::config::LeptosOptions;
+use model::instance::Instance;
 use queue::{maintenance::MaintenanceHealth, worker::EngineWatch};
 use service::Headgate;
 use sqlx::PgPool;
@@ -64,6 +65,8 @@ pub struct Parts {
 pub struct AppSettings {
     /// `""` at the root, else `/prefix` without a trailing slash.
     pub base_path: String,
+    /// Shown by the console.
+    pub instance: Option<Instance>,
     pub pace: Pace,
     pub memory: RequestMemory,
     pub trusted_proxies: TrustedProxies,

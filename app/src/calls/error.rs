@@ -27,19 +27,19 @@ pub enum CallError {
     #[error("try again in {seconds} s")]
     TooSoon { seconds: i64 },
     /// Somebody else changed it after it was shown (`If-Match`).
-    #[error("somebody else changed it meanwhile")]
+    #[error("someone else changed it in the meantime")]
     Changed,
     /// Concurrent changes won several times in a row, or a lock was not free in time.
-    #[error("others are changing the same right now: try again")]
+    #[error("someone else is changing this at the same time: try again")]
     Raced,
     /// The statement timed out.
     #[error("the search takes too long")]
     TooSlow,
     /// The server, or its database, does not answer.
-    #[error("the server or its database does not answer")]
+    #[error("the server or its database is not responding")]
     Unavailable,
     /// An internal error.
-    #[error("that failed on our side")]
+    #[error("something went wrong")]
     Broken,
 }
 

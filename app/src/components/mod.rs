@@ -20,6 +20,7 @@ pub use jobs::{
     RetryPyramid, StateHistory,
 };
 pub use page::{
-    Confirm, EmptyList, Failure, FilterBar, FilterSentence, Flash, FlashBar, Frame, KeyHelp, LiveBadge,
-    Loaded, Logo, NewerRows, Outcome, PageHead, Palette, Reader, Refusal, ThemeSwitch, page_table,
+    Brand, Confirm, EmptyList, Failure, FilterBar, FilterSentence, Flash, FlashBar, Frame, InstanceBand,
+    KeyHelp, LOGO_PATH, LiveBadge, Loaded, NewerRows, Outcome, PageHead, Palette, Reader, Refusal,
+    ThemeSwitch, page_table,
 };

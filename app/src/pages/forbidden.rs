@@ -40,9 +40,9 @@ pub fn forbidden_document(base: &BasePath, theme: Theme, actor: &Actor) -> Strin
 fn why(actor: &Actor) -> String {
     let who = format!("You are signed in as {} with the role {}.", actor.name, actor.role.as_str());
     match actor.role {
-        Role::Operator => format!("{who} This key belongs to one app; the console shows all of them."),
-        _ => format!(
-            "{who} This page is for operators: ask one of them to look it up, or to change your role."
-        ),
+        Role::Operator => format!("{who} This key belongs to one app; the console shows all apps."),
+        _ => {
+            format!("{who} This page is for operators. Ask one of them to look it up or to change your role.")
+        }
     }
 }

@@ -12,8 +12,8 @@ pub fn NotFoundPage() -> impl IntoView {
         <Refusal
             code=404
             glyph=Glyph::Search
-            title="No page has this address"
-            text="It may be mistyped, or belong to another version of Headgate. Start at the overview."
+            title="Page not found"
+            text="The URL may be mistyped or belong to another version of Headgate."
             href="/"
             go="Overview"
         />

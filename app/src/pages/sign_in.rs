@@ -2,7 +2,7 @@
 //! needed.
 
 use crate::calls::session::load_session;
-use crate::components::{Logo, ThemeSwitch};
+use crate::components::{Brand, ThemeSwitch};
 use crate::format;
 use crate::state::page_url::PageUrl;
 use crate::state::{base_path, page_url, sign_in_url};
@@ -29,8 +29,7 @@ pub fn SignInPage() -> impl IntoView {
         <main class="gateway" id="content">
             <div class="w-full max-w-[360px]">
                 <div class="brand justify-center">
-                    <Logo />
-                    "Headgate"
+                    <Brand />
                 </div>
                 {move || {
                     refusal(&url.read()).map(|text| view! { <Notice tone=Tone::Failed glyph=Glyph::Alert text=text /> })
@@ -67,7 +66,7 @@ fn refusal(url: &PageUrl) -> Option<String> {
         "credentials" => "Wrong e-mail address or password.".to_owned(),
         "too-many" => format!("Too many attempts. Wait {} and try again.", format::age_seconds(wait)),
         "link" => {
-            "This link was used already or has expired. Restart the program for a new one, or run: headgate admin create-user"
+            "This link has expired or was already used. Restart Headgate for a new one, or run: headgate admin create-user"
                 .to_owned()
         }
         _ => "That did not work. Try again.".to_owned(),
@@ -83,7 +82,7 @@ mod tests {
         for (query, part) in [
             ("error=credentials", "Wrong e-mail address"),
             ("error=too-many&wait=90", "Wait 1 m 30 s"),
-            ("error=link", "used already"),
+            ("error=link", "already used"),
             ("error=<script>", "did not work"),
         ] {
             let text = refusal(&PageUrl::parse(&format!("/sign-in?{query}"))).expect("a sentence");

@@ -8,6 +8,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header, request::Parts};
 use leptos::{nonce::use_nonce, prelude::*};
 use leptos_axum::ResponseOptions;
 use leptos_router::location::RequestUrl;
+use model::instance::Instance;
 use service::Headgate;
 use std::sync::Arc;
 
@@ -20,6 +21,7 @@ pub struct ConsoleContext {
     /// Whether the request came over https.
     pub is_https: fn(&HeaderMap) -> bool,
     pub base_path: BasePath,
+    pub instance: Option<Instance>,
     pub page_files: PageFiles,
 }
 
@@ -29,6 +31,9 @@ impl ConsoleContext {
         provide_context(self.clone());
         provide_context(self.base_path.clone());
         provide_context(self.page_files);
+        if let Some(instance) = self.instance.clone() {
+            provide_context(instance);
+        }
         provide_context(theme().unwrap_or(Theme::System));
         if let Some(response) = use_context::<ResponseOptions>() {
             let status = response.clone();

@@ -111,21 +111,21 @@ impl DraftFault {
     pub const fn sentence(self) -> &'static str {
         match self {
             Self::Email => "must be an e-mail address of up to 254 characters",
-            Self::EmailTaken => "belongs to another user already",
+            Self::EmailTaken => "already belongs to another user",
             Self::Name => "must be 1 to 200 characters",
-            Self::Password => "must be 8 to 128 characters, none of the most common ones, not the address",
+            Self::Password => "must be 8 to 128 characters, not a common password, not the address",
             Self::App => {
                 "producer and portal keys belong to one app; operator, support and auditor keys to none"
             }
-            Self::LastOperator => "this is the last operator: make another one first",
+            Self::LastOperator => "this is the last operator: add another one first",
             Self::ViewName => "must be 1 to 80 characters",
-            Self::ViewTaken => "is the name of another view of its owner: choose another one",
-            Self::ViewAlert => "must be a whole number from 1 to 10,000, or empty: it never alerts then",
+            Self::ViewTaken => "is the name of another view of the same owner: choose another one",
+            Self::ViewAlert => "must be a whole number from 1 to 10,000, or empty for no alert",
             Self::ViewQuery => {
-                "These filters cannot be listed alone: add another one first, such as an integration."
+                "These filters are too broad for a list: add another one first, such as an integration."
             }
             Self::ViewMasked => {
-                "One of these filters asks for a masked value of the payload, which no view keeps: remove it first."
+                "One of these filters has a masked payload value, which views do not keep: remove it first."
             }
             Self::ViewPins => "12 views are pinned already: unpin one first, or save this one without a pin.",
             Self::ViewShared => {
@@ -220,7 +220,7 @@ mod tests {
         );
         let draft = Draft::of(&PageUrl::parse(&url.to_string()));
         assert_eq!(draft.value("email").as_deref(), Some("a@b"));
-        assert_eq!(draft.fault("email").as_deref(), Some("belongs to another user already"));
+        assert_eq!(draft.fault("email").as_deref(), Some("already belongs to another user"));
         assert!(draft.fault("password").is_some());
         assert_eq!(draft.fault("name"), None);
         assert_eq!((draft.value("name").as_deref(), draft.value("role")), (Some(""), None));

@@ -39,7 +39,7 @@ pub const fn heading(column: JobColumn) -> &'static str {
         JobColumn::CorrelationId => "Correlation",
         JobColumn::BatchId => "Batch",
         JobColumn::DeduplicationId => "Deduplication",
-        JobColumn::SerializeKey => "Order key",
+        JobColumn::SerializeKey => "Serialize key",
         JobColumn::CreatedAt => "Accepted",
         JobColumn::RunAt => "Not before",
         JobColumn::StartedAt => "Last attempt",

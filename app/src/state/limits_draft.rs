@@ -239,7 +239,7 @@ fn require_with(form: &LimitsForm, field: LimitField, needed: LimitField, faults
     let was_empty = drawn::value(&form.drawn, needed.name()).is_none();
     if was_empty && needed.read(form).is_empty() && !field.read(form).is_empty() {
         let what = if needed == LimitField::DebounceSeconds {
-            "the seconds of quiet"
+            "the debounce seconds"
         } else {
             "the number of requests"
         };

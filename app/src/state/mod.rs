@@ -4,12 +4,14 @@
 pub mod audit_filters;
 pub mod base_path;
 pub mod clock;
+pub mod counted;
 pub mod drawn;
 pub mod event_stream;
 pub mod failure_query;
 pub mod form_draft;
 pub mod freeze;
 pub mod grid_url;
+pub mod instance;
 pub mod integration_query;
 pub mod job_columns;
 pub mod keys;

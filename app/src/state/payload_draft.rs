@@ -23,7 +23,7 @@ pub fn parse(text: &str) -> Result<Value, String> {
         let said = error.to_string();
         let said = said.split(" at line ").next().unwrap_or_default();
         if line == 0 {
-            format!("It is not JSON: {said}.")
+            format!("Not valid JSON: {said}.")
         } else {
             format!("Line {line}, column {column}: {said}.")
         }

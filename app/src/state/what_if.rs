@@ -22,17 +22,17 @@ pub fn answer(typed: &str, load: Load) -> Option<String> {
         return None;
     }
     let Some(limit) = rate(typed) else {
-        return Some("A number of requests per second, such as 20 or 0.5.".to_owned());
+        return Some("Enter a number of requests per second, such as 20 or 0.5.".to_owned());
     };
     Some(match what_if(load.outstanding, load.accepted_per_minute, limit) {
         WhatIf::Nothing { is_rate_known: true } => {
-            format!("Nothing waits, and nothing would at {typed} per second: fewer jobs arrive.")
+            format!("No backlog, and none at {typed} per second: fewer jobs arrive.")
         }
         WhatIf::Nothing { is_rate_known: false } => {
-            "Nothing waits. How many jobs arrive is not known yet.".to_owned()
+            "No backlog. The arrival rate is not known yet.".to_owned()
         }
         WhatIf::PilesUp { arriving } => format!(
-            "Nothing waits, but at {typed} per second jobs **would pile up**: about {} arrive per second.",
+            "No backlog now, but at {typed} per second jobs **would pile up**: about {} arrive per second.",
             format::compact(arriving)
         ),
         WhatIf::Drains { seconds, at_least: false } => {
@@ -71,17 +71,13 @@ mod tests {
         let load = |outstanding, accepted_per_minute| Load { outstanding, accepted_per_minute };
         for (typed, load, want) in [
             ("", load(10, None), None),
-            (
-                "20",
-                load(0, Some(600)),
-                Some("Nothing waits, and nothing would at 20 per second: fewer jobs arrive."),
-            ),
-            ("20", load(0, None), Some("Nothing waits. How many jobs arrive is not known yet.")),
+            ("20", load(0, Some(600)), Some("No backlog, and none at 20 per second: fewer jobs arrive.")),
+            ("20", load(0, None), Some("No backlog. The arrival rate is not known yet.")),
             (
                 "2",
                 load(0, Some(600)),
                 Some(
-                    "Nothing waits, but at 2 per second jobs **would pile up**: about 10 arrive per second.",
+                    "No backlog now, but at 2 per second jobs **would pile up**: about 10 arrive per second.",
                 ),
             ),
             ("20", load(10_000, Some(0)), Some("At 20 per second it drains in about **9 min**.")),
@@ -92,8 +88,8 @@ mod tests {
                 load(10, Some(600)),
                 Some("At 2 per second it **never drains**: about 10 arrive per second."),
             ),
-            ("fast", load(10, None), Some("A number of requests per second, such as 20 or 0.5.")),
-            ("0", load(10, None), Some("A number of requests per second, such as 20 or 0.5.")),
+            ("fast", load(10, None), Some("Enter a number of requests per second, such as 20 or 0.5.")),
+            ("0", load(10, None), Some("Enter a number of requests per second, such as 20 or 0.5.")),
         ] {
             assert_eq!(answer(typed, load).as_deref(), want, "{typed}");
         }

@@ -7,12 +7,13 @@ use leptos::prelude::*;
 /// A [`Link`], or a block with the same style when there is no address.
 #[component]
 pub fn OptionalLink(
-    /// Path and query; empty for none.
-    href: String,
+    /// Path and query; empty for none. It may change, but not from or to none.
+    #[prop(into)]
+    href: Signal<String>,
     #[prop(into)] class: Signal<String>,
     children: Children,
 ) -> impl IntoView {
-    if href.is_empty() {
+    if href.with_untracked(String::is_empty) {
         view! { <div class=move || class.get()>{children()}</div> }.into_any()
     } else {
         view! {

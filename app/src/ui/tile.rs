@@ -35,7 +35,7 @@ pub fn Tile(
     history_says: Signal<String>,
     /// Empty for no link.
     #[prop(optional, into)]
-    href: String,
+    href: Signal<String>,
 ) -> impl IntoView {
     let class = format!("card tile {}", tone.class());
     view! {

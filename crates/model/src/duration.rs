@@ -19,6 +19,16 @@ pub fn parse(text: &str) -> Option<Duration> {
     number.checked_mul(unit_ms).map(Duration::from_millis)
 }
 
+/// For people: `30 s`, and `200 ms` where whole seconds do not say it.
+#[must_use]
+pub fn words(duration: Duration) -> String {
+    if duration < Duration::from_secs(1) || duration.subsec_millis() != 0 {
+        format!("{} ms", duration.as_millis())
+    } else {
+        format!("{} s", duration.as_secs())
+    }
+}
+
 /// Whole milliseconds, saturating.
 #[must_use]
 pub fn millis(duration: Duration) -> i64 {

@@ -240,6 +240,17 @@ impl FailureGroup {
     }
 }
 
+/// The other jobs with a job's cause, in its reader's scope.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SameCause {
+    /// The group.
+    pub fingerprint: CauseId,
+    /// Jobs of the group without this one.
+    pub others: i64,
+    /// The group's first failure.
+    pub first_at: DateTime<Utc>,
+}
+
 /// One integration's part of a group.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]

@@ -26,6 +26,7 @@ pub mod fixtures;
 pub mod found;
 pub mod histogram;
 pub mod id;
+pub mod instance;
 pub mod integration;
 pub mod integration_bulk;
 pub mod integration_control;

@@ -215,7 +215,7 @@ pub fn alert_change(
     }
 }
 
-/// Why it alerts: `137 jobs match, it alerts from 100`.
+/// Why it alerts: `137 jobs match, alert at 100`.
 #[must_use]
 pub fn reason(count: AtLeast, alert_at: i32) -> String {
     let jobs = if count.n == 1 && !count.is_more {
@@ -226,10 +226,10 @@ pub fn reason(count: AtLeast, alert_at: i32) -> String {
     format!("{jobs}, {}", reason_without_count(alert_at))
 }
 
-/// The same for readers who may not know the number: `it alerts from 100`.
+/// The same for readers who may not know the number: `alert at 100`.
 #[must_use]
 pub fn reason_without_count(alert_at: i32) -> String {
-    format!("it alerts from {}", grouped(alert_at.into()))
+    format!("alert at {}", grouped(alert_at.into()))
 }
 
 #[cfg(test)]
@@ -257,8 +257,8 @@ mod tests {
     #[test]
     fn the_reason_has_the_same_number_as_the_list() {
         let of = |n, is_more| reason(AtLeast { n, is_more }, 1_000);
-        assert_eq!(of(1_204, false), "1,204 jobs match, it alerts from 1,000");
-        assert_eq!(of(20_002, true), "10,000+ jobs match, it alerts from 1,000");
+        assert_eq!(of(1_204, false), "1,204 jobs match, alert at 1,000");
+        assert_eq!(of(20_002, true), "10,000+ jobs match, alert at 1,000");
     }
 
     #[test]

@@ -66,9 +66,42 @@ pub struct Worker {
     pub heartbeat_at: DateTime<Utc>,
 }
 
+impl Worker {
+    /// How many jobs these processes may run at once; lost ones run none.
+    #[must_use]
+    pub fn slots_of(workers: &[Self]) -> i64 {
+        let live = workers.iter().filter(|worker| worker.lease != LeaseState::Lost);
+        live.map(|worker| i64::from(worker.slots)).sum()
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::LeaseState;
+    use super::{LeaseState, Worker};
+    use crate::id::WorkerId;
+    use chrono::DateTime;
+
+    #[test]
+    fn a_lost_process_has_no_slots() {
+        let worker = |lease| Worker {
+            id: WorkerId::generate(),
+            host: "node-1".to_owned(),
+            pid: 7,
+            version: "1.0".to_owned(),
+            program: None,
+            job_types: None,
+            slots: 100,
+            busy: 3,
+            is_draining: false,
+            is_leader: false,
+            lease,
+            started_at: DateTime::UNIX_EPOCH,
+            heartbeat_at: DateTime::UNIX_EPOCH,
+        };
+        let workers = [LeaseState::Live, LeaseState::Late, LeaseState::Lost].map(worker);
+        assert_eq!(Worker::slots_of(&workers), 200);
+        assert_eq!(Worker::slots_of(&[]), 0);
+    }
 
     #[test]
     fn a_lease_is_late_once_a_heartbeat_was_missed_and_lost_after_three() {

@@ -31,7 +31,6 @@ pub(crate) fn trim(snapshot: &Snapshot) -> (Snapshot, LeftOut) {
     let left_out = LeftOut {
         integrations: judged.len(),
         needing_attention: judged.iter().filter(|(health, _)| health.needs_attention()).count(),
-        slots: judged.iter().map(|(_, g)| i64::from(g.max_concurrency)).sum(),
         eta_seconds: outlooks().filter_map(Outlook::seconds).max(),
         without_eta: outlooks().filter(|outlook| outlook.is_open()).count(),
     };
@@ -67,7 +66,6 @@ mod tests {
             LeftOut {
                 integrations: rest,
                 needing_attention: 40 - MAX_WORST,
-                slots: rest as i64 * 50,
                 eta_seconds: Some(90),
                 without_eta: 0,
             }

@@ -100,6 +100,7 @@ async fn with_database(
         leptos: leptos_options(),
         settings: AppSettings {
             base_path: settings.listen.base_path.clone(),
+            instance: settings.listen.instance.clone(),
             trusted_proxies: TrustedProxies::new(&settings.listen.trusted_proxies),
             ..AppSettings::default()
         },

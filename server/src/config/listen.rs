@@ -2,6 +2,7 @@
 
 use super::{error::ConfigError, key::Key, read::networks, sources::Sources};
 use ipnet::IpNet;
+use model::instance::Instance;
 use std::net::SocketAddr;
 
 const LISTEN: Key = Key::with_default(
@@ -23,7 +24,13 @@ const TRUSTED_PROXIES: Key = Key::optional(
     "a list of CIDRs such as 10.1.0.0/16,192.168.7.3/32,fd00::/8",
 );
 
-pub(super) const KEYS: [&Key; 3] = [&LISTEN, &BASE_PATH, &TRUSTED_PROXIES];
+const INSTANCE: Key = Key::optional(
+    "HEADGATE_INSTANCE",
+    "name and colour of this deployment in the console's side bar, titles and icon",
+    "a name of up to 40 characters, if wanted with a colour, such as production#c0392b",
+);
+
+pub(super) const KEYS: [&Key; 4] = [&LISTEN, &BASE_PATH, &TRUSTED_PROXIES, &INSTANCE];
 
 #[derive(Clone, Debug)]
 pub struct ListenSettings {
@@ -33,6 +40,7 @@ pub struct ListenSettings {
     pub base_path: String,
     /// In addition to those on this machine.
     pub trusted_proxies: Vec<IpNet>,
+    pub instance: Option<Instance>,
 }
 
 impl ListenSettings {
@@ -43,6 +51,7 @@ impl ListenSettings {
             address: sources.required(&LISTEN, address)?,
             base_path: sources.required(&BASE_PATH, base_path)?,
             trusted_proxies: sources.optional(&TRUSTED_PROXIES, networks)?.unwrap_or_default(),
+            instance: sources.optional(&INSTANCE, |text| text.parse().ok())?,
         })
     }
 }

@@ -83,6 +83,7 @@ fn a_bad_value_is_refused_with_key_value_and_what_is_accepted() {
     for (name, value, accepted) in [
         ("HEADGATE_LISTEN", "nowhere", "an address and a port"),
         ("HEADGATE_BASE_PATH", "gate", "a path such as"),
+        ("HEADGATE_INSTANCE", "production#red", "a name of up to 40 characters"),
         ("HEADGATE_ALLOWED_TARGETS", "10.0.0.0/33", "a list of CIDRs"),
         ("HEADGATE_ALLOW_HTTP", "maybe", "true or false"),
         ("HEADGATE_MASKED_FIELDS", "email,,phone", "a list of up to 100 fields"),

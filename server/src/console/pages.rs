@@ -82,6 +82,7 @@ pub(super) fn context(state: &AppState) -> ConsoleContext {
         },
         is_https,
         base_path: BasePath::new(&state.settings.base_path),
+        instance: state.settings.instance.clone(),
         page_files: console_files::page_files(),
     }
 }

@@ -185,7 +185,7 @@ async fn full_concurrency_and_missing_workers_are_reasons(pool: PgPool) {
     deployment.claim().await;
     assert_eq!(
         deployment.only_reason(&second, "concurrency_full").await.0["detail"],
-        "1 of 1 jobs are running."
+        "1 of 1 jobs is running."
     );
     let running = deployment.explain(&first).await;
     assert_eq!((codes(&running), &running["runs_at"]), (vec![], &Value::Null));

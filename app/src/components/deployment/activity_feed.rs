@@ -58,7 +58,7 @@ pub fn ActivityFeed(
         {move || {
             shown
                 .with(Vec::is_empty)
-                .then(|| view! { <p class="px-4 pb-4 text-muted">"Nothing yet: no breaker changed state, nobody changed anything."</p> })
+                .then(|| view! { <p class="px-4 pb-4 text-muted">"No activity yet."</p> })
         }}
     }
     .into_any()

@@ -33,7 +33,7 @@ pub fn GrowingFailures(
 fn Line(row: Memo<GrowingFailure>, read_only: bool) -> impl IntoView {
     let (id, title) = row.with_untracked(|row| (row.fingerprint, title(row)));
     let href = format!("/failures?group={id}");
-    let says = format!("See the group: {title}");
+    let says = format!("See group: {title}");
     let who = if read_only {
         view! { <span>{title}</span> }.into_any()
     } else {
@@ -61,7 +61,7 @@ fn Line(row: Memo<GrowingFailure>, read_only: bool) -> impl IntoView {
                 .then(|| {
                     view! {
                         <div class="act">
-                            <LinkButton href=href says=says>"See the group"</LinkButton>
+                            <LinkButton href=href says=says>"See group"</LinkButton>
                         </div>
                     }
                 })}
@@ -73,7 +73,7 @@ fn Line(row: Memo<GrowingFailure>, read_only: bool) -> impl IntoView {
 /// The cause, with the status it came with.
 fn title(failure: &GrowingFailure) -> String {
     match failure.response_status {
-        Some(status) => format!("{} (answer {status})", failure.cause),
+        Some(status) => format!("{} ({status})", failure.cause),
         None => failure.cause.clone(),
     }
 }
@@ -82,10 +82,12 @@ fn title(failure: &GrowingFailure) -> String {
 fn sentence(failure: &GrowingFailure) -> String {
     let at = match &failure.integration {
         Some(name) => literal(name),
+        None if failure.integrations == 1 => "1 integration".to_owned(),
         None => format!("{} integrations", format::up_to(failure.integrations, MAX_COUNTED_GROUPS)),
     };
+    let attempts = if failure.last_hour == 1 { "failed attempt" } else { "failed attempts" };
     format!(
-        "**{at}**: about **{}** failed attempts in the last hour, about **{}** in the hour before",
+        "**{at}**: about **{}** {attempts} in the last hour, about **{}** in the hour before",
         format::count(failure.last_hour),
         format::count(failure.hour_before)
     )
@@ -107,7 +109,7 @@ mod tests {
             last_hour: 1_420,
             hour_before: 12,
         };
-        assert_eq!(title(&one), "Their system is down or overloaded (answer 503)");
+        assert_eq!(title(&one), "Their system is down or overloaded (503)");
         let says = sentence(&one);
         assert_eq!(
             says,

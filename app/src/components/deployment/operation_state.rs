@@ -7,7 +7,7 @@ use model::operation::{Operation, OperationState};
 
 fn style(state: OperationState) -> (Tone, Glyph, &'static str) {
     match state {
-        OperationState::Held => (Tone::Waiting, Glyph::Clock, "Held"),
+        OperationState::Held => (Tone::Waiting, Glyph::Clock, "Not started"),
         OperationState::Running => (Tone::Processing, Glyph::Sync, "Running"),
         OperationState::Paused => (Tone::Paused, Glyph::Pause, "Paused"),
         OperationState::Done => (Tone::Delivered, Glyph::Check, "Done"),

@@ -9,9 +9,12 @@ use serde_json::Value;
 /// `1,240 of 3,000 changed · 12 skipped · about 90 s left`.
 pub fn progress_in_words(operation: &Operation) -> String {
     let (changed, matched) = (format::count(operation.changed), format::count(operation.matched));
+    let rows = |n: i64| format::counted(n, "row", "rows");
     let mut parts = vec![match operation.action {
-        BulkAction::Delete if operation.finished_at.is_some() => format!("{changed} rows deleted"),
-        BulkAction::Delete => format!("{changed} of about {matched} rows deleted"),
+        BulkAction::Delete if operation.finished_at.is_some() => {
+            format!("{} deleted", rows(operation.changed))
+        }
+        BulkAction::Delete => format!("{changed} of about {} deleted", rows(operation.matched)),
         _ => format!("{changed} of {matched} changed"),
     }];
     if operation.skipped > 0 {
@@ -99,7 +102,13 @@ pub fn about(operation: &Operation, names: &Names) -> String {
         }
     };
     if let Some(named) = operation.named {
-        return format!("{} selected {things}.", format::count(named));
+        let selected = match operation.subject {
+            BulkSubject::DeadLetters => {
+                format::counted(named, "selected dead letter", "selected dead letters")
+            }
+            _ => format::counted(named, "selected job", "selected jobs"),
+        };
+        return format!("{selected}.");
     }
     sentence(&list_of(operation.subject, &operation.filter), things, names)
 }
@@ -150,7 +159,7 @@ mod tests {
         assert_eq!(progress_in_words(&running), "1,240 of 3,000 changed · 12 skipped · about 90 s left");
         assert_eq!(
             about(&running, &Names::default()),
-            "Dead letters of the kind record.updated, whose error contains “503”."
+            "Dead letters of kind record.updated, whose error contains “503”."
         );
         assert_eq!(
             list_of(running.subject, &running.filter).to_string(),

@@ -53,7 +53,7 @@ fn trouble(workers: Option<&[Worker]>, count: i64) -> Option<(&'static str, Stri
         return Some(("None running", "No worker is running: jobs wait until one starts.".to_owned()));
     }
     let workers = workers.filter(|workers| !workers.is_empty())?;
-    let all = format::count(i64::try_from(workers.len()).unwrap_or(i64::MAX));
+    let all = format::counted(i64::try_from(workers.len()).unwrap_or(i64::MAX), "worker", "workers");
     let many = |n: usize| format::count(i64::try_from(n).unwrap_or(i64::MAX));
     let is = |state: LeaseState| workers.iter().filter(|worker| worker.lease == state).count();
     let (late, lost) = (is(LeaseState::Late), is(LeaseState::Lost));
@@ -64,17 +64,18 @@ fn trouble(workers: Option<&[Worker]>, count: i64) -> Option<(&'static str, Stri
             "{} of {all} missed their last heartbeats. Other workers take over their jobs when the leases end.",
             many(late)
         );
-        return Some(("Silent", text));
+        return Some(("Late", text));
     }
     if lost > 0 {
         let text = format!("{} of {all} died. Other workers took over their jobs.", many(lost));
         return Some(("Lost", text));
     }
     if draining == workers.len() {
-        return Some((
-            "All draining",
-            format!("All {all} are draining and claim no more jobs: new ones wait."),
-        ));
+        let text = match draining {
+            1 => "The only worker is draining and claims no more jobs: new ones wait.".to_owned(),
+            _ => format!("All {all} are draining and claim no more jobs: new ones wait."),
+        };
+        return Some(("All draining", text));
     }
     None
 }
@@ -108,7 +109,7 @@ mod tests {
         assert_eq!(word(None, 0), Some("None running"));
         assert_eq!(word(Some(&[worker(1, false), worker(1, true)]), 2), None, "one that drains is a deploy");
         assert_eq!(word(Some(&[worker(1, true)]), 1), Some("All draining"));
-        assert_eq!(word(Some(&[worker(20, false), worker(40, false)]), 2), Some("Silent"));
+        assert_eq!(word(Some(&[worker(20, false), worker(40, false)]), 2), Some("Late"));
         assert_eq!(word(Some(&[worker(40, false), worker(1, false)]), 1), Some("Lost"));
     }
 }

@@ -41,9 +41,9 @@ impl Class {
             Self::Accepted => ("2xx accepted", Tone::Delivered),
             Self::Elsewhere => ("3xx redirect", Tone::Waiting),
             Self::Refused => ("4xx refused", Tone::Retrying),
-            Self::TooMany => ("429 too many", Tone::Limited),
+            Self::TooMany => ("429 throttled", Tone::Limited),
             Self::Failed => ("5xx failed", Tone::Failed),
-            Self::None => ("no answer", Tone::Paused),
+            Self::None => ("no response", Tone::Paused),
         }
     }
 }
@@ -65,7 +65,7 @@ pub fn AnswersCard(#[prop(into)] answers: Signal<Answers>) -> impl IntoView {
     let head = || {
         view! {
             <th scope="col">"Status"</th>
-            <th scope="col" class="n">"Answers"</th>
+            <th scope="col" class="n">"Responses"</th>
             <th scope="col" class="n">"Share"</th>
         }
     };
@@ -76,11 +76,11 @@ pub fn AnswersCard(#[prop(into)] answers: Signal<Answers>) -> impl IntoView {
             .into_iter()
             .map(|(status, n)| {
                 let share = n as f64 / all.max(1) as f64;
-                let words = if status == NO_ANSWER { "no answer".to_owned() } else { status.to_string() };
+                let words = if status == NO_ANSWER { "no response".to_owned() } else { status.to_string() };
                 view! {
                     <tr>
                         <td class="what">{words}</td>
-                        <td class="n" {..data_label("answers")}>{format::count(n)}</td>
+                        <td class="n" {..data_label("responses")}>{format::count(n)}</td>
                         <td class="n" {..data_label("share")}>
                             <Meter share=Signal::stored(share) tone=Class::of(status).style().1 />
                             {format::percent(share)}
@@ -91,14 +91,14 @@ pub fn AnswersCard(#[prop(into)] answers: Signal<Answers>) -> impl IntoView {
             .collect_view()
     };
     view! {
-        <Card title="What they answered" sub=sub aside=legend(&series, None)>
-            <TimeChart label="Answers by class of status, over time" series=series data=data />
+        <Card title="Responses" sub=sub aside=legend(&series, None)>
+            <TimeChart label="Responses by status class over time" series=series data=data />
             {move || {
                 if statuses.with(Vec::is_empty) {
                     view! { <p class="px-4 pb-4 text-muted">"No requests in this window."</p> }.into_any()
                 } else {
                     view! {
-                        <Table label="Answers by status" stacks=true head=head>
+                        <Table label="Responses by status" stacks=true head=head>
                             {rows}
                         </Table>
                     }

@@ -30,7 +30,7 @@ pub fn BreakerPanel(
     let now = clock::now_or(as_of);
     let breaker_style = Signal::derive(move || breaker.with(BreakerStyle::of));
     view! {
-        <Card title="Circuit breaker" sub="stops sending while their system fails">
+        <Card title="Breaker">
             <Facts>
                 <Fact name="State">
                     <BreakerBadge breaker_style=breaker_style />
@@ -41,7 +41,7 @@ pub fn BreakerPanel(
                         {breaker
                             .since
                             .map(|at| view! { <Fact name="Since"><Instant at=at now=as_of />" ("<Ago at=at now=now />")"</Fact> })}
-                        {breaker.reason.clone().map(|why| view! { <Fact name="Why"><span class="break-any">{why}</span></Fact> })}
+                        {breaker.reason.clone().map(|why| view! { <Fact name="Reason"><span class="break-any">{why}</span></Fact> })}
                         {breaker
                             .probe_at
                             .map(|at| {
@@ -51,8 +51,8 @@ pub fn BreakerPanel(
                         {breaker
                             .at_once
                             .filter(|at_once| *at_once > 0)
-                            .map(|at_once| view! { <Fact name="Concurrency for now">{format::count(at_once.into())}</Fact> })}
-                        <Fact name="Failures in a row">{format::count(breaker.failures_in_a_row.into())}</Fact>
+                            .map(|at_once| view! { <Fact name="Current concurrency">{format::count(at_once.into())}</Fact> })}
+                        <Fact name="Consecutive failures">{format::count(breaker.failures_in_a_row.into())}</Fact>
                     }
                 }}
             </Facts>
@@ -126,8 +126,8 @@ fn Steering(
 #[component]
 fn Flips(flips: Vec<BreakerFlip>, as_of: DateTime<Utc>) -> impl IntoView {
     view! {
-        <h3 class="px-4 pt-2 pb-1 type-label font-semibold text-muted">"Last changes"</h3>
-        <ul class="grid gap-1.5 px-4 pb-4" aria-label="Last changes of the circuit breaker">
+        <h3 class="px-4 pt-2 pb-1 type-label font-semibold text-muted">"Recent changes"</h3>
+        <ul class="grid gap-1.5 px-4 pb-4" aria-label="Recent breaker changes">
             {flips
                 .into_iter()
                 .map(|flip| {

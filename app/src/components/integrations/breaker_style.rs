@@ -14,9 +14,9 @@ pub struct BreakerStyle {
 impl BreakerStyle {
     pub const fn of(breaker: &Breaker) -> Self {
         let (tone, glyph, word) = match breaker.state {
-            BreakerState::Closed => (Tone::Delivered, Glyph::Check, "Circuit closed"),
+            BreakerState::Closed => (Tone::Delivered, Glyph::Check, "Breaker closed"),
             BreakerState::Open if breaker.held_until.is_some() => (Tone::Paused, Glyph::Hand, "Held open"),
-            BreakerState::Open => (Tone::Failed, Glyph::Switch, "Circuit open"),
+            BreakerState::Open => (Tone::Failed, Glyph::Switch, "Breaker open"),
             BreakerState::HalfOpen => (Tone::Retrying, Glyph::Search, "Probing"),
             BreakerState::Ramping => (Tone::Processing, Glyph::Sync, "Ramping up"),
         };

@@ -34,7 +34,7 @@ pub fn FlowChart(
                 is_empty
                     .get()
                     .then(|| {
-                        view! { <p class="px-4 pb-3 text-muted">"Nothing recorded yet: the first minute appears when it is over."</p> }
+                        view! { <p class="px-4 pb-3 text-muted">"No data yet. The first minute appears when it is complete."</p> }
                     })
             }}
         </Card>

@@ -5,6 +5,7 @@ use crate::components::{HealthBadge, Judged, RateLimitUseMeter};
 use crate::format;
 use crate::ui::{Link, Meter, Table, Tone, data_label};
 use leptos::prelude::*;
+use model::rules::plain_cause;
 use model::stats::IntegrationGauge;
 
 /// The table that holds [`GaugeRow`]s.
@@ -25,7 +26,7 @@ fn head() -> impl IntoView {
         <th scope="col" class="n">"Backlog"</th>
         <th scope="col" class="n">"Clears in"</th>
         <th scope="col" class="n">"Out / min"</th>
-        <th scope="col" class="n" title="95 of 100 attempts of the last five minutes took at most as long">"p95"</th>
+        <th scope="col" class="n" title="95th percentile of attempt duration, last 5 minutes">"p95"</th>
         <th scope="col" class="n">"Processing"</th>
         <th scope="col">"Limit"</th>
         <th scope="col" class="n">"Failing"</th>
@@ -55,7 +56,8 @@ pub fn GaugeRow(
     let failing = Signal::derive(move || row.with(|(_, g)| gauge_words::failing(g)));
     let error = Memo::new(move |_| {
         row.with(|(_, g)| {
-            g.last_error.as_ref().map(|e| format::error_line(&e.message).to_owned()).unwrap_or_default()
+            let error = g.last_error.as_ref();
+            error.map(|e| plain_cause::sentence(&e.message, e.response_status)).unwrap_or_default()
         })
     });
     view! {

@@ -3,7 +3,7 @@
 use crate::{format, ui::literal};
 use chrono::{DateTime, Utc};
 use model::breaker::{Breaker, BreakerState};
-use model::rules::health::HealthKind;
+use model::rules::{health::HealthKind, plain_cause};
 use model::stats::IntegrationGauge;
 use model::text::capitalise;
 
@@ -81,8 +81,8 @@ fn breaker_sentence(breaker: &Breaker, waiting: &str, at: DateTime<Utc>) -> Stri
     });
     let waits = format!("**{waiting}** waiting; no attempts are used up.");
     match breaker.state {
-        BreakerState::Open => format!("Circuit open{since}{why}. {waits}{next}"),
-        BreakerState::HalfOpen => format!("Circuit half-open{since}{why}. {waits}"),
+        BreakerState::Open => format!("Breaker open{since}{why}. {waits}{next}"),
+        BreakerState::HalfOpen => format!("Breaker half-open{since}{why}. {waits}"),
         BreakerState::Ramping | BreakerState::Closed => {
             let concurrency =
                 breaker.at_once.map_or_else(String::new, |n| format!(", **{n}** at once for now"));
@@ -109,12 +109,8 @@ fn jobs_are(n: i64) -> String {
 }
 
 fn last_answer(gauge: &IntegrationGauge) -> String {
-    // Answers may contain a whole document; the sentence needs its beginning.
-    const MAX_CHARS: usize = 110;
     let Some(error) = &gauge.last_error else { return "no answer is on record".to_owned() };
-    let line = error.message.lines().next().unwrap_or_default().trim().trim_end_matches('.');
-    let shown: String = line.chars().take(MAX_CHARS).collect();
-    literal(&if shown.len() < line.len() { format!("{shown}…") } else { shown })
+    literal(&plain_cause::sentence(&error.message, error.response_status))
 }
 
 fn remains(gauge: &IntegrationGauge) -> String {

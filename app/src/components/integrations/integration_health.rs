@@ -61,7 +61,7 @@ fn style(kind: HealthKind, breaker: &Breaker) -> (Tone, Glyph, &'static str) {
         }
         HealthKind::Throttled => (Tone::Limited, Glyph::Gauge, "Throttled by them"),
         HealthKind::Failing => (Tone::Failed, Glyph::Cross, "Failing"),
-        HealthKind::ManyFail => (Tone::Failed, Glyph::Alert, "Many fail"),
+        HealthKind::ManyFail => (Tone::Failed, Glyph::Alert, "High failure rate"),
         HealthKind::AtLimit => (Tone::Limited, Glyph::Gauge, "At its limit"),
         HealthKind::AllSlotsBusy => (Tone::Processing, Glyph::Sync, "All slots busy"),
         HealthKind::Retrying => (Tone::Retrying, Glyph::Clock, "Retrying"),
@@ -109,10 +109,10 @@ mod tests {
                 g.backlog = 9;
                 g.rate_limit = Some(RateLimitUse { limit: 10, used: 10, per_seconds: 1 });
             }),
-            ("Many fail", |g| (g.delivered_per_minute, g.failed_per_minute) = (5, 5)),
+            ("High failure rate", |g| (g.delivered_per_minute, g.failed_per_minute) = (5, 5)),
             ("Failing", |g| g.failed_per_minute = 1),
             ("Throttled by them", |g| g.held_until = Some(noon() + TimeDelta::seconds(9))),
-            ("Circuit open", |g| {
+            ("Breaker open", |g| {
                 let probe_at = Some(noon() + TimeDelta::seconds(9));
                 g.breaker = Some(Breaker { state: BreakerState::Open, probe_at, ..Breaker::default() });
             }),
@@ -143,14 +143,14 @@ mod tests {
             since: Some(noon() - TimeDelta::seconds(20)),
             probe_at: Some(noon() + TimeDelta::seconds(10)),
             at_once: Some(0),
-            reason: Some("20 attempts in a row failed; the last: answered 502 Bad Gateway".to_owned()),
+            reason: Some("20 attempts in a row failed; the last: 502 Bad Gateway".to_owned()),
             ..Breaker::default()
         };
         let gauge = IntegrationGauge { breaker: Some(breaker), backlog: 7, ..idle_gauge() };
         let health = HealthText::of(&gauge, noon());
         assert_eq!(
             health.sentence,
-            "Circuit open since **11:59:40**: 20 attempts in a row failed; the last: answered 502 Bad Gateway. **7 jobs are** waiting; \
+            "Breaker open since **11:59:40**: 20 attempts in a row failed; the last: 502 Bad Gateway. **7 jobs are** waiting; \
              no attempts are used up. Next probe at **12:00:10**."
         );
         assert!(health.health.needs_attention());
@@ -163,5 +163,10 @@ mod tests {
         let sentence = HealthText::of(&gauge, noon()).sentence;
         assert!(sentence.starts_with("**1 dead letter** will not be tried again by itself."), "{sentence}");
         assert!(sentence.ends_with("x…"), "{sentence}");
+        let body = r#"answered 400 Bad Request: {"errors":{"title":["can't be blank"]},"trace":"9f86"}"#;
+        gauge.last_error =
+            Some(LastError { at: noon(), message: body.to_owned(), response_status: Some(400) });
+        let sentence = HealthText::of(&gauge, noon()).sentence;
+        assert!(sentence.ends_with("Last failure: 400 Bad Request: title can't be blank."), "{sentence}");
     }
 }

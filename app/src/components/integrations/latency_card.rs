@@ -16,13 +16,13 @@ pub fn LatencyCard(#[prop(into)] throughput: Signal<Throughput>) -> impl IntoVie
         ChartSeries::new("p99", Tone::Failed).stroke(Stroke::Dotted),
     ];
     view! {
-        <Card title="How long it takes" sub=Signal::stored("estimates, at most 10 % off".to_owned())>
+        <Card title="Latency" sub=Signal::stored("estimated, within 10 %".to_owned())>
             <Facts>
                 <Fact name="Attempt">{move || throughput.with(|t| in_words(t.latency))}</Fact>
-                <Fact name="Wait for the first attempt">{move || throughput.with(|t| in_words(t.wait))}</Fact>
+                <Fact name="Wait before first attempt">{move || throughput.with(|t| in_words(t.wait))}</Fact>
             </Facts>
             <TimeChart
-                label="Duration of attempts over time: 50th, 95th and 99th percentile"
+                label="Attempt duration over time: p50, p95 and p99"
                 series=series
                 data=data
                 form=ChartForm::Lines
@@ -35,7 +35,7 @@ pub fn LatencyCard(#[prop(into)] throughput: Signal<Throughput>) -> impl IntoVie
 
 fn in_words(percentiles: Option<Percentiles>) -> String {
     percentiles.map_or_else(
-        || "nothing measured yet".to_owned(),
+        || "no data yet".to_owned(),
         |p| {
             format!(
                 "p50 {} · p95 {} · p99 {}",
@@ -63,6 +63,6 @@ mod tests {
         let percentiles = Percentiles { count: 7, p50_ms: 70, p95_ms: 1_500, p99_ms: 61_000 };
         let words = in_words(Some(percentiles));
         assert!(words.starts_with("p50 70 ms · p95 "), "{words}");
-        assert_eq!(in_words(None), "nothing measured yet");
+        assert_eq!(in_words(None), "no data yet");
     }
 }

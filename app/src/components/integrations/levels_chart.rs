@@ -22,11 +22,10 @@ pub fn LevelsChart(
         ChartSeries::new("pending", Tone::Waiting),
         ChartSeries::new("to be retried", Tone::Retrying),
     ];
-    let sub =
-        Signal::derive(move || format!("peak of each {}", windows::step(levels.with(|l| l.step_seconds))));
+    let sub = Signal::derive(move || format!("peak per {}", windows::step(levels.with(|l| l.step_seconds))));
     view! {
         <Card title="Backlog" sub=sub aside=legend(&series, None)>
-            <TimeChart label="Jobs that were not done, over time" series=series data=data form=ChartForm::Areas />
+            <TimeChart label="Backlog over time" series=series data=data form=ChartForm::Areas />
         </Card>
     }
     .into_any()

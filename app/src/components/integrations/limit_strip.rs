@@ -42,11 +42,11 @@ pub fn edits_in(used: &LimitUse, step: &LimitStep) -> usize {
     used.edited_at.iter().filter(|at| (step.at..end).contains(*at)).count()
 }
 
-/// `14:03: 283 of 600 used, 2 answers 429`.
+/// `14:03: 283 of 600 used, 2 × 429`.
 fn says(used: &LimitUse, step: &LimitStep) -> String {
     let mut text = format!("{}: {} of {} used", moment(used, step), format::count(step.given), allowed(step));
     if step.refused > 0 {
-        text.push_str(&format!(", {}", format::counted(step.refused, "answer 429", "answers 429")));
+        text.push_str(&format!(", {} × 429", format::count(step.refused)));
     }
     if edits_in(used, step) > 0 {
         text.push_str(", limit edited");
@@ -74,19 +74,19 @@ fn in_words(used: &LimitUse) -> String {
         used.steps.iter().fold((0.0, 0.0), |sum, step| (sum.0 + step.given as f64, sum.1 + step.allowed));
     let average = if allowed > 0.0 { given / allowed } else { 0.0 };
     let mut text = format!(
-        "Use of the limit, {} since {} UTC: {} on average",
-        if used.step_seconds > 60 { "by quarter hours" } else { "minute by minute" },
+        "Limit use {} since {} UTC: average {}",
+        if used.step_seconds > 60 { "per 15 minutes" } else { "per minute" },
         used.steps.first().map(|step| moment(used, step)).unwrap_or_default(),
         format::percent(average)
     );
     if let Some(peak) =
         used.steps.iter().max_by(|a, b| a.share().total_cmp(&b.share())).filter(|peak| peak.given > 0)
     {
-        text.push_str(&format!(", at peak {} at {}", format::percent(peak.share()), moment(used, peak)));
+        text.push_str(&format!(", peak {} at {}", format::percent(peak.share()), moment(used, peak)));
     }
     let refused = used.steps.iter().filter(|step| step.was_refused_below_limit()).count() as i64;
     if refused > 0 {
-        text.push_str(&format!("; they answered 429 below it in {} of {} steps", refused, used.steps.len()));
+        text.push_str(&format!("; 429 below the limit in {} of {} steps", refused, used.steps.len()));
     }
     match used.edited_at.len() as i64 {
         0 => {}
@@ -116,11 +116,10 @@ mod tests {
         };
         assert_eq!(
             in_words(&used),
-            "Use of the limit, minute by minute since 12:00 UTC: 50 % on average, at peak 100 % at 12:02; they answered 429 below it in 1 \
-             of 3 steps; edited 1 time"
+            "Limit use per minute since 12:00 UTC: average 50 %, peak 100 % at 12:02; 429 below the limit in 1 of 3 steps; edited 1 time"
         );
         let cells = cells(&used);
-        assert_eq!(cells[1].says, "12:01: 300 of 600 used, 2 answers 429");
+        assert_eq!(cells[1].says, "12:01: 300 of 600 used, 2 × 429");
         assert_eq!(cells[2].says, "12:02: 600 of 600 used, limit edited");
         let drawn: Vec<_> = cells.iter().map(|cell| (cell.share, cell.refused, cell.is_marked)).collect();
         assert_eq!(drawn, [(0.0, false, false), (0.5, true, false), (1.0, false, true)]);

@@ -39,7 +39,7 @@ pub fn WhatIf(
                 .into_iter()
                 .map(|(name, value)| view! { <input type="hidden" name=name value=value /> })
                 .collect_view()}
-            <TextField name=PARAM label="What if the limit were, per second" value=asked placeholder="20" />
+            <TextField name=PARAM label="What-if limit, per second" value=asked placeholder="20" />
             <div class="fit">
                 <Button>"Calculate"</Button>
             </div>

@@ -88,8 +88,8 @@ fn RequeuedHere() -> impl IntoView {
                 <Icon glyph=Glyph::Undo size="w-[11px] h-[11px]" />
             </span>
             <div class="what">
-                <b>"Requeued here"</b>
-                ", attempts count from 1 again"
+                <b>"Requeued"</b>
+                ", attempts start over at 1"
             </div>
         </li>
     }

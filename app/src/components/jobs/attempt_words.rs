@@ -2,14 +2,11 @@
 
 use crate::format;
 use model::attempt::{Attempt, AttemptOutcome};
-use model::text::sanitise;
-
-/// How much of an answer is quoted when all of it is shown further down.
-const SHORT_CHARS: usize = 200;
+use model::rules::plain_cause;
 
 pub fn headline(attempt: &Attempt) -> String {
     if let Some(status) = attempt.response_status {
-        return format!("{status} {}", reason_phrase(status)).trim_end().to_owned();
+        return plain_cause::status_words(status);
     }
     match attempt.outcome {
         AttemptOutcome::Running => "Running".to_owned(),
@@ -17,9 +14,10 @@ pub fn headline(attempt: &Attempt) -> String {
         AttemptOutcome::TimedOut => "Timed out".to_owned(),
         AttemptOutcome::Lost => "Lease lost".to_owned(),
         AttemptOutcome::Cancelled => "Stopped: the job was cancelled".to_owned(),
-        AttemptOutcome::Failed => {
-            first_line(attempt.error_message.as_deref()).unwrap_or_else(|| "Failed".to_owned())
-        }
+        AttemptOutcome::Failed => attempt
+            .error_message
+            .as_deref()
+            .map_or_else(|| "Failed".to_owned(), |error| plain_cause::sentence(error, None)),
     }
 }
 
@@ -31,11 +29,13 @@ pub fn detail(attempt: &Attempt) -> Option<String> {
             "Worker{worker} died during the attempt. It does not count: the same attempt is made again."
         ));
     }
-    let said = attempt.response_excerpt.as_deref().map(str::trim).filter(|text| !text.is_empty());
-    let most = if attempt.exchange.is_some() { SHORT_CHARS } else { usize::MAX };
-    let said = said.map(|text| format!("“{}”", sanitise(text, most))).or_else(|| {
-        let has_status = attempt.response_status.is_some() || attempt.outcome == AttemptOutcome::TimedOut;
-        attempt.error_message.clone().filter(|_| has_status && attempt.outcome != AttemptOutcome::Completed)
+    let status = attempt.response_status;
+    let response = attempt.response_excerpt.as_deref().and_then(|text| plain_cause::said(text, status));
+    let said = response.map(|said| format!("“{said}”")).or_else(|| {
+        // Without a status the headline has the error.
+        let is_new = status.is_some() || attempt.outcome == AttemptOutcome::TimedOut;
+        let error = attempt.error_message.as_deref().filter(|_| is_new)?;
+        plain_cause::said(error, status).filter(|_| attempt.outcome != AttemptOutcome::Completed)
     });
     let worker = attempt.worker_id.map(|id| format!("worker {}", short(&id.to_string())));
     let parts: Vec<_> = said.into_iter().chain(worker).collect();
@@ -56,47 +56,24 @@ pub fn wait(attempt: &Attempt, goes_on: bool) -> Option<String> {
     })
 }
 
-fn first_line(text: Option<&str>) -> Option<String> {
-    text.and_then(|text| text.lines().next()).map(str::to_owned).filter(|line| !line.is_empty())
+/// What is kept of the response, or the error, where neither the line nor the exchange shows all of it.
+pub fn kept(attempt: &Attempt) -> Option<(&'static str, String)> {
+    let is_in_exchange = attempt.exchange.as_ref().is_some_and(|exchange| exchange.answer.is_some());
+    if is_in_exchange || attempt.outcome == AttemptOutcome::Lost {
+        return None;
+    }
+    let response = attempt.response_excerpt.as_deref().filter(|text| !text.trim().is_empty());
+    let (name, text) = match (response, attempt.error_message.as_deref()) {
+        (Some(response), _) => ("Response", response),
+        (None, Some(error)) => ("Error", error),
+        (None, None) => return None,
+    };
+    (!plain_cause::is_whole(text)).then(|| (name, text.to_owned()))
 }
 
 /// The end of a UUIDv7 tells two apart; they begin alike, with the time.
 fn short(id: &str) -> &str {
     id.rsplit('-').next().unwrap_or(id)
-}
-
-/// Reason phrases of RFC 9110 and 6585.
-pub const fn reason_phrase(status: i16) -> &'static str {
-    match status {
-        200 => "OK",
-        201 => "Created",
-        202 => "Accepted",
-        204 => "No Content",
-        301 => "Moved Permanently",
-        302 => "Found",
-        304 => "Not Modified",
-        307 => "Temporary Redirect",
-        308 => "Permanent Redirect",
-        400 => "Bad Request",
-        401 => "Unauthorized",
-        403 => "Forbidden",
-        404 => "Not Found",
-        405 => "Method Not Allowed",
-        408 => "Request Timeout",
-        409 => "Conflict",
-        410 => "Gone",
-        413 => "Content Too Large",
-        415 => "Unsupported Media Type",
-        422 => "Unprocessable Content",
-        425 => "Too Early",
-        429 => "Too Many Requests",
-        500 => "Internal Server Error",
-        501 => "Not Implemented",
-        502 => "Bad Gateway",
-        503 => "Service Unavailable",
-        504 => "Gateway Timeout",
-        _ => "",
-    }
 }
 
 #[cfg(test)]
@@ -159,5 +136,21 @@ mod tests {
             ..failed()
         };
         assert_eq!(detail(&attempt).as_deref(), Some("“upstream timed out”"));
+        assert_eq!(kept(&attempt), None);
+    }
+
+    #[test]
+    fn a_body_is_no_quote_and_is_kept_whole() {
+        let body = r#"{"error":{"code":17,"message":"the price is missing"}}"#;
+        let attempt = Attempt {
+            response_status: Some(422),
+            response_excerpt: Some(body.to_owned()),
+            error_message: Some(format!("answered 422 Unprocessable Entity: {body}")),
+            ..failed()
+        };
+        assert_eq!(headline(&attempt), "422 Unprocessable Entity");
+        assert_eq!(detail(&attempt).as_deref(), Some("“the price is missing”"));
+        assert_eq!(kept(&attempt), Some(("Response", body.to_owned())));
+        assert_eq!(kept(&failed()).map(|(name, _)| name), Some("Error"));
     }
 }

@@ -51,7 +51,7 @@ fn in_words(sync: &RecordSync, newest: i64) -> (Tone, Glyph, String) {
             if version == newest {
                 "To be confirmed".to_owned()
             } else {
-                format!("Behind, has version {version}")
+                format!("Behind, at version {version}")
             }
         },
     );
@@ -83,7 +83,7 @@ mod tests {
         };
         for (sync, words) in [
             (sync(Some(3), true, None), "In sync, version 3"),
-            (sync(Some(2), false, Some(JobStatus::Failed)), "Behind, has version 2: failed"),
+            (sync(Some(2), false, Some(JobStatus::Failed)), "Behind, at version 2: failed"),
             (sync(None, false, Some(JobStatus::ToBeRetried)), "Never sent: to be retried"),
             (sync(Some(3), false, Some(JobStatus::Processing)), "To be confirmed: processing"),
             (sync(None, false, None), "Never sent"),

@@ -31,7 +31,7 @@ pub fn StateHistory(
                 .filter(|(at, _)| left_out == 0 || *at < head || *at >= head + left_out)
                 .map(|(at, step)| {
                     let gap = (left_out > 0 && at == head + left_out)
-                        .then(|| view! { <li class="gap">{format::counted(left_out as i64, "state between", "states between")}</li> });
+                        .then(|| view! { <li class="gap">{format::counted(left_out as i64, "more state", "more states")}</li> });
                     view! {
                         {gap}
                         <StepItem step=step is_now=at == last now=now />
@@ -97,7 +97,7 @@ fn states_of(job: &Job, attempts: &[Attempt]) -> Vec<Step> {
     let end = match job.status {
         JobStatus::Processing => None,
         JobStatus::Completed => Some((job.completed_at, job.outcome.clone().unwrap_or_default())),
-        JobStatus::Failed => Some((job.failed_at, "given up".to_owned())),
+        JobStatus::Failed => Some((job.failed_at, "dead-lettered".to_owned())),
         JobStatus::Cancelled => Some((job.cancelled_at, String::new())),
         JobStatus::ToBeRetried | JobStatus::Retrying => {
             let since = attempts.last().and_then(|last| last.finished_at);
@@ -175,7 +175,7 @@ mod tests {
                 "failed",
                 1,
                 vec![(1, Lost), (1, Failed)],
-                "pending accepted > processing attempt 1 > pending lease lost > processing attempt 1 > failed given up",
+                "pending accepted > processing attempt 1 > pending lease lost > processing attempt 1 > failed dead-lettered",
             ),
             ("pending", 0, vec![(1, Failed)], "pending accepted > processing attempt 1 > pending requeued"),
             (

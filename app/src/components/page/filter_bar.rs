@@ -95,7 +95,7 @@ fn More(url: PageUrl, choices: Choices) -> impl IntoView {
                 <TextField name="max_age" label="Younger than" placeholder="15m, 2h, 7d" value=value("max_age") />
                 <TextField name="attempt_min" label="Attempts, at least" kind="number" range=ATTEMPTS value=value("attempt_min") />
                 <TextField name="attempt_max" label="Attempts, at most" kind="number" range=ATTEMPTS value=value("attempt_max") />
-                <TextField name="response_status" label="Last answer" placeholder="503 or 5xx" value=value("response_status") />
+                <TextField name="response_status" label="Last response" placeholder="503 or 5xx" value=value("response_status") />
                 <TextField name="payload" label="Payload has" placeholder="order.id=17" value=value("payload") />
                 <TextField name="correlation_id" label="Correlation id" value=value("correlation_id") />
                 <TextField name="worker_id" label="Worker id" value=value("worker_id") />

@@ -122,13 +122,13 @@ fn in_words(name: &str, value: &str, names: &Names) -> String {
             .map_or_else(|_| value.to_owned(), |status| JobStateStyle::of(status).word.to_owned()),
         "app_id" => format!("of {}", app()),
         "integration_id" => format!("for {}", integration()),
-        "job_type" => format!("of the kind {value}"),
+        "job_type" => format!("of kind {value}"),
         "record_type" => format!("about a {value}"),
-        "record_id" => format!("about the record {value}"),
-        "q" => format!("with the id {value}"),
-        "correlation_id" => format!("of the correlation {value}"),
-        "batch_id" => format!("of the batch {}", short(value)),
-        "fingerprint" => format!("of the cause {}", short(value)),
+        "record_id" => format!("about record {value}"),
+        "q" => format!("with id {value}"),
+        "correlation_id" => format!("with correlation id {value}"),
+        "batch_id" => format!("of batch {}", short(value)),
+        "fingerprint" => format!("with cause {}", short(value)),
         "min_age" => format!("older than {}", age()),
         "max_age" => format!("younger than {}", age()),
         "created_after" => format!("accepted since {}", at()),
@@ -140,7 +140,7 @@ fn in_words(name: &str, value: &str, names: &Names) -> String {
         "attempt_max" => format!("after at most {}", attempts(value)),
         "response_status" => format!("last answered {value}"),
         "error" => format!("whose error contains “{value}”"),
-        "worker_id" => format!("run by the worker {}", short(value)),
+        "worker_id" => format!("run by worker {}", short(value)),
         "payload" => in_payload(value.split_once('=').unwrap_or((value, ""))),
         _ => in_payload((name.strip_prefix("payload.").unwrap_or(name), value)),
     }
@@ -164,7 +164,7 @@ mod tests {
     fn a_search_cannot_reverse_the_text_of_the_sentence() {
         let url = PageUrl::parse("/jobs?q=%E2%80%AEabc");
         let words: Vec<String> = parts(&url, &Names::default()).into_iter().map(|part| part.words).collect();
-        assert_eq!(words, ["with the id \\u202eabc"]);
+        assert_eq!(words, ["with id \\u202eabc"]);
     }
 
     #[test]

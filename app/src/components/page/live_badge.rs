@@ -69,7 +69,7 @@ impl BadgeState {
             (_, _, _, Some(Refusal { error: CallError::SignedOut, .. })) => badge(
                 Tone::Failed,
                 SIGNED_OUT.to_owned(),
-                "The session has ended. Sign in again to get new numbers and to change anything".to_owned(),
+                "Your session has ended. Sign in again for new numbers and to make changes".to_owned(),
             ),
             (Link::Hidden, ..) => badge(
                 Tone::Paused,
@@ -99,7 +99,8 @@ impl BadgeState {
                 badge(
                     Tone::Delivered,
                     words,
-                    "Numbers arrive once a second, twice while something changes, as long as this tab is visible".to_owned(),
+                    "Updates once a second, twice while something changes, as long as this tab is visible"
+                        .to_owned(),
                 )
             }
             (Link::Starting, ..) => badge(
@@ -114,10 +115,10 @@ impl BadgeState {
 fn why_stale(link: Link, now: DateTime<Utc>) -> String {
     match link {
         Link::Broken { again_at } => format!(
-            "The connection to Headgate is broken. Next try in {}",
+            "Connection to Headgate lost. Next try in {}",
             format::age((again_at - now).max(TimeDelta::zero()))
         ),
-        _ => "Connected, but no numbers arrive: the process that takes them may have died, and another takes over \
+        _ => "Connected, but no new numbers: the process that samples them may have died, and another takes over \
               after about ten seconds"
             .to_owned(),
     }

@@ -29,7 +29,7 @@ pub use frame::Frame;
 pub use key_help::KeyHelp;
 pub use live_badge::LiveBadge;
 pub use loaded::Loaded;
-pub use logo::Logo;
+pub use logo::{Brand, InstanceBand, LOGO_PATH};
 pub use newer_rows::NewerRows;
 pub use page_head::PageHead;
 pub use palette::Palette;

@@ -1,6 +1,6 @@
 //! A page that does not exist, or is not allowed: what it is, why, and the one link that helps.
 
-use crate::components::Logo;
+use crate::components::Brand;
 use crate::ui::{ButtonKind, EmptyState, Glyph, LinkButton, Tone};
 use leptos::prelude::*;
 
@@ -21,8 +21,7 @@ pub fn Refusal(
         <main class="gateway" id="content">
             <div class="w-full max-w-[440px]">
                 <div class="brand justify-center">
-                    <Logo />
-                    "Headgate"
+                    <Brand />
                 </div>
                 <section class="card" aria-labelledby="refusal-title">
                     <EmptyState glyph=glyph tone=Tone::Waiting title=title text=text heading_id="refusal-title">

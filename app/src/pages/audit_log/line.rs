@@ -41,7 +41,7 @@ pub fn Line(
     let name_says = format!("Everything {name} did");
     let everything = entry.object_id.as_deref().map(|id| filtered("object_id", id));
     let remark = match (entry.undoes, entry.repeats, entry.undone_by) {
-        (_, _, Some(_)) => " · undone since",
+        (_, _, Some(_)) => " · later undone",
         (Some(_), ..) => " · undoes an earlier change",
         (_, Some(_), _) => " · repeats an earlier change",
         _ => "",
@@ -139,9 +139,9 @@ fn Details(entry: AuditEntry, labels: BTreeMap<String, String>, everything: Opti
                 {app.map(|app| view! { <Fact name="App">{app}</Fact> })}
                 {entry.object_id.map(|id| view! { <Fact name="Id"><span class="font-mono">{id}</span></Fact> })}
                 {entry.request_id.map(|id| view! { <Fact name="Request"><span class="font-mono">{id}</span></Fact> })}
-                <Fact name="Line id"><span class="font-mono">{entry.id.to_string()}</span></Fact>
+                <Fact name="Entry id"><span class="font-mono">{entry.id.to_string()}</span></Fact>
                 {everything
-                    .map(|href| view! { <Fact name="More"><Link href=href>"All changes of it"</Link></Fact> })}
+                    .map(|href| view! { <Fact name="More"><Link href=href>"All its changes"</Link></Fact> })}
             </Facts>
         </div>
     }

@@ -39,14 +39,14 @@ fn Content(list: AuditList, url: PageUrl) -> impl IntoView {
     let newer = refresh::every(Duration::from_secs(5), move || list_audit_log(query.clone()));
     let ids = |list: &AuditList| list.page.items.iter().map(|line| line.entry.id).collect::<Vec<_>>();
     let came = refresh::came(newer, page.items.first().map(|line| line.entry.id), ids);
-    let shown = format::counted(page.items.len() as i64, "line shown", "lines shown");
+    let shown = format::counted(page.items.len() as i64, "entry shown", "entries shown");
     let pages = PageLinks::by_cursor(&settled, page.next_cursor.as_deref(), shown);
     let is_empty = page.items.is_empty();
     // Filters that no index serves: none found among the lines searched so far.
     let no_match = if is_empty && page.next_cursor.is_some() {
-        ("None found so far", "No index serves these filters: search on with the link below, or add filters.")
+        ("Nothing found yet", "No index covers these filters. Search on with the link below, or add filters.")
     } else {
-        ("No line matches these filters", "Times are UTC; names must match exactly.")
+        ("No entries match these filters", "Times are UTC; names must match exactly.")
     };
     let reload = settled.to_string();
     let back = reload.clone();
@@ -62,11 +62,11 @@ fn Content(list: AuditList, url: PageUrl) -> impl IntoView {
         }
     };
     view! {
-        <PageHead title=ConsolePage::AuditLog.title() headline="Everything people and keys changed, with before and after. Lines never change; retention is in the settings.">
+        <PageHead title=ConsolePage::AuditLog.title() headline="Every change by people and API keys, with before and after. Entries are never changed; see Settings for retention.">
             <LiveBadge as_of=as_of />
         </PageHead>
         <ListCard
-            title="What was done"
+            title="Entries"
             sub="newest first"
             toolbar=move || {
                 view! {
@@ -81,7 +81,7 @@ fn Content(list: AuditList, url: PageUrl) -> impl IntoView {
                         clear=clear
                         no_match=no_match
                         glyph=Glyph::List
-                        nothing=("Nothing yet", "The first sign-in, key or pause is listed here.")
+                        nothing=("Nothing yet", "Sign-ins and changes are listed here.")
                     />
                 }
             }

@@ -13,6 +13,7 @@ use crate::{
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use model::dead_letter::BinnedLetter;
+use model::rules::plain_cause;
 use model::views::dead_letters;
 use model::views::names::Names;
 use std::time::Duration;
@@ -41,7 +42,7 @@ pub fn Bin(bin: dead_letters::Bin, url: PageUrl, may_steer: bool) -> impl IntoVi
             <th scope="col" class="grow">"Error"</th>
             <th scope="col">"Integration"</th>
             <th scope="col">"Purged"</th>
-            <th scope="col">"Deleted for good"</th>
+            <th scope="col">"Deleted permanently"</th>
             <th scope="col">"By"</th>
             {may_steer.then(|| view! { <th scope="col"><span class="sr-only">"Actions"</span></th> })}
         }
@@ -67,13 +68,13 @@ pub fn Bin(bin: dead_letters::Bin, url: PageUrl, may_steer: bool) -> impl IntoVi
         }
     };
     view! {
-        <PageHead title=ConsolePage::DeadLetters.title() headline="Purged dead letters. Each can be restored for 24 hours, then it is gone for good.">
+        <PageHead title=ConsolePage::DeadLetters.title() headline="Purged dead letters can be restored for 24 hours, then they are deleted permanently.">
             <LiveBadge as_of=as_of />
             <LinkButton href="/dead-letters">"Back to the list"</LinkButton>
         </PageHead>
         <ListCard
-            title="The bin"
-            sub="last purged first"
+            title="Bin"
+            sub="most recently purged first"
             toolbar=move || view! { <NewerRows count=came href=reload /> }
             is_empty=is_empty
             empty=empty
@@ -98,7 +99,7 @@ fn Row(
     let restore = form_action::<RestoreDeadLetter>();
     let BinnedLetter { letter, binned_at, deleted_at, operation_id } = binned;
     let about = letter.about();
-    let error = format::error_line(&letter.error_message).to_owned();
+    let error = plain_cause::sentence(&letter.error_message, None);
     let hidden = HiddenFields::default().with("id", letter.id.to_string()).with("back", back);
     let by = match operation_id {
         Some(id) => {

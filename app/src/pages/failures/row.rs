@@ -7,6 +7,7 @@ use crate::ui::{Ago, Link, LinkButton, Pill, Sparkline};
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use model::failure::FailureGroup;
+use model::rules::plain_cause;
 
 /// The cause links to the group. The row stays in place while its numbers change, and when it has left the list.
 #[component]
@@ -27,6 +28,8 @@ pub fn Row(
     let whole = here.clone().with("group", fingerprint).to_string();
     let retry = here.with("group", fingerprint).with("confirm", "requeue").to_string();
     let error = Memo::new(move |_| group.with(|group| group.error.clone()));
+    let cause =
+        Memo::new(move |_| group.with(|group| plain_cause::sentence(&group.error, group.response_status)));
     let trend = Signal::derive(move || {
         group.with(|group| group.trend.failed.iter().map(|n| Some(*n as f64)).collect::<Vec<_>>())
     });
@@ -44,7 +47,7 @@ pub fn Row(
             <td class="grow what">
                 <Link href=whole class="font-semibold hover:underline">{words.cause}</Link>
                 <p class="type-label text-faint break-any" title=move || error.get()>
-                    {move || error.with(|error| format::error_line(error).to_owned())}
+                    {move || cause.get()}
                 </p>
             </td>
             <td class="state">

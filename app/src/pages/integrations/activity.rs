@@ -15,7 +15,7 @@ pub fn Activity(
 ) -> impl IntoView {
     let is_empty = entries.is_empty();
     view! {
-        <Card title="Activity" sub="what people did to it" more=(all, "Audit log".to_owned())>
+        <Card title="Activity" more=(all, "Audit log".to_owned())>
             {is_empty.then(|| view! { <p class="px-4 pt-1 pb-4 text-muted">"No changes yet."</p> })}
             <ul class="grid gap-1.5 px-4 pt-1 pb-4 empty:hidden" aria-label="Activity">
                 {entries
@@ -45,7 +45,7 @@ fn words(entry: &AuditEntry) -> String {
         "integration.create" => return "created it".to_owned(),
         "integration.pause" => return "paused it".to_owned(),
         "integration.resume" => return "resumed it".to_owned(),
-        "integration.breaker" => return "controlled its circuit breaker".to_owned(),
+        "integration.breaker" => return "changed its breaker".to_owned(),
         "integration.rotate_secret" => return "rotated the signing secret".to_owned(),
         "integration.test" => return "sent a test".to_owned(),
         "integration.update" => "changed",
@@ -62,7 +62,11 @@ fn words(entry: &AuditEntry) -> String {
             format!("{} from {was} to {}", name.replace('_', " "), short(now))
         })
         .collect();
-    if fields.is_empty() { "saved it unchanged".to_owned() } else { format!("{verb} {}", fields.join("; ")) }
+    if fields.is_empty() {
+        "saved it without changes".to_owned()
+    } else {
+        format!("{verb} {}", fields.join("; "))
+    }
 }
 
 fn short(value: &serde_json::Value) -> String {
@@ -137,6 +141,6 @@ mod tests {
             "changed debounce from until 60 s of quiet, 3,600 s at the latest to none"
         );
         assert_eq!(words(&entry("integration.pause", None, None)), "paused it");
-        assert_eq!(words(&entry("integration.update", None, None)), "saved it unchanged");
+        assert_eq!(words(&entry("integration.update", None, None)), "saved it without changes");
     }
 }

@@ -29,7 +29,7 @@ pub fn BulkActions(
             <Button glyph=Glyph::Pause name="confirm" value="pause">"Pause"</Button>
             <Button glyph=Glyph::Play name="confirm" value="resume">"Resume"</Button>
             <Button glyph=Glyph::Gauge name="confirm" value="set_limit">"Set limit"</Button>
-            <span class="type-label text-muted ml-auto mr-1">{format!("All {all} that match:")}</span>
+            <span class="type-label text-muted ml-auto mr-1">{"All matches:"}</span>
             <LinkButton href=ask("pause")>{format!("Pause {all}")}</LinkButton>
             <LinkButton href=ask("resume")>{format!("Resume {all}")}</LinkButton>
             <LinkButton href=ask("set_limit")>{format!("Limit {all}")}</LinkButton>
@@ -67,13 +67,13 @@ pub fn Question(
         ),
         IntegrationBulkAction::Resume => (
             format!("Resume {integrations}?"),
-            "Waiting jobs go out again, as their limits allow. Disabled ones stay disabled.",
+            "Waiting jobs are sent again, as their limits allow. Disabled ones stay disabled.",
             format!("Resume {integrations}"),
         ),
         IntegrationBulkAction::SetLimit | IntegrationBulkAction::ClearLimit => (
             format!("Set the limit of {integrations}?"),
-            "Each gets this limit instead of its own, from the next request on, and so do those that share it. Leave requests empty to remove \
-             their limits.",
+            "It replaces their limits from the next request, also for integrations that share a key with one of them. Leave requests empty to \
+             remove the limits.",
             format!("Set limit of {integrations}"),
         ),
     };
@@ -112,7 +112,7 @@ pub fn Question(
                                 />
                                 <TextField
                                     name="bulk[per_seconds]"
-                                    label="In how many seconds"
+                                    label="Window, seconds"
                                     kind="number"
                                     range=Some((1, 86_400))
                                     value="1"

@@ -6,6 +6,7 @@ use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use model::failure::{FailureGroup, FailureNote};
 use model::id::IntegrationId;
+use model::rules::plain_cause;
 
 #[component]
 pub fn Failures(
@@ -31,7 +32,7 @@ pub fn Failures(
                     .map(|group| {
                         let share = share(group.jobs(), of);
                         let cause = group.words().cause;
-                        let error = format::error_line(&group.error).to_owned();
+                        let error = plain_cause::sentence(&group.error, group.response_status);
                         let says = format!("{}{share}, last ", format::counted(group.jobs(), "job", "jobs"));
                         view! {
                             <li class="break-any">

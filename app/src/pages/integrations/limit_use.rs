@@ -22,7 +22,7 @@ pub fn LimitsUse(
 ) -> impl IntoView {
     if limits.with_untracked(|(hour, _)| hour.is_empty()) {
         return view! {
-            <Card title="Rate limit" sub="none">
+            <Card title="Rate limit" sub="no limit">
                 <WhatIf url=url load=load />
             </Card>
         }
@@ -35,7 +35,7 @@ pub fn LimitsUse(
     view! {
         <Card
             title="Rate limit"
-            sub="darker: more of it used; hatched: they answered 429 below it; black: edited"
+            sub="darker: more used; hatched: 429 below the limit; black: edited"
             more=("/rate-limits".to_owned(), "All limits".to_owned())
         >
             <For

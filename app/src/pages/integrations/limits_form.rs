@@ -67,11 +67,11 @@ pub fn LimitsForm(
                             0 => words.to_owned(),
                             _ => format!("{} limit: {}", ordinal(row as i64 + 1), words.to_lowercase()),
                         };
-                        let requests = if row == 0 { "Requests".to_owned() } else { nth("at most") };
-                        let seconds = if row == 0 { "In how many seconds".to_owned() } else { nth("per seconds") };
+                        let requests = if row == 0 { "Requests".to_owned() } else { nth("requests") };
+                        let seconds = if row == 0 { "Window, seconds".to_owned() } else { nth("window, seconds") };
                         let hint = match (row, rows) {
                             (0, _) => "Empty: no limit",
-                            (row, rows) if row + 1 == rows => "Applies as well. Empty: none",
+                            (row, rows) if row + 1 == rows => "Additional limit. Empty: none",
                             _ => "",
                         };
                         view! {
@@ -83,13 +83,13 @@ pub fn LimitsForm(
             </div>
             <div class="grid grid-cols-2 wide:grid-cols-3 gap-3">
                 {field(LimitField::MaxConcurrency, "Concurrency".to_owned(), "")}
-                {field(LimitField::MaxAttempts, "Max attempts".to_owned(), "Empty: the default")}
-                {field(LimitField::TimeoutSeconds, "Attempt time-out, seconds".to_owned(), "Empty: the default")}
+                {field(LimitField::MaxAttempts, "Max attempts".to_owned(), "Empty: default")}
+                {field(LimitField::TimeoutSeconds, "Attempt timeout, seconds".to_owned(), "Empty: default")}
             </div>
             {field(
                 LimitField::RetrySchedule,
                 "Retry schedule".to_owned(),
-                "For example 10s,1m,10m; the last wait repeats. Or exponential. Empty: the default",
+                "Such as 10s,1m,10m (the last wait repeats), or exponential. Empty: default",
             )}
             {may_debounce
                 .then(|| {
@@ -97,10 +97,10 @@ pub fn LimitsForm(
                         <div class="grid grid-cols-2 gap-3">
                             {field(
                                 LimitField::DebounceSeconds,
-                                "Seconds of quiet before sending".to_owned(),
-                                "Collects a record's changes into one request. Empty: each is sent at once",
+                                "Debounce, seconds".to_owned(),
+                                "Sends a record's changes together after this long without a new one. Empty: each at once",
                             )}
-                            {field(LimitField::DebounceMaxSeconds, "Longest wait in seconds".to_owned(), "Empty: as long as the quiet")}
+                            {field(LimitField::DebounceMaxSeconds, "Max debounce, seconds".to_owned(), "Empty: same as debounce")}
                         </div>
                     }
                 })}

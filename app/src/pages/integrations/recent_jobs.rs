@@ -42,7 +42,7 @@ pub fn RecentJobs(
                         glyph=Glyph::List
                         title="No jobs yet"
                         text=if is_sent_to {
-                            "The first record change creates one. A re-sync sends the whole catalog."
+                            "The first record change creates one. A re-sync sends all records."
                         } else {
                             "POST /api/v1/jobs creates one for a worker to fetch."
                         }

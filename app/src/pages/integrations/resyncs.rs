@@ -38,18 +38,18 @@ pub fn Resyncs(
     let came = refresh::came(newer, resyncs.first().map(|resync| resync.id), ids);
     let here = url.settled().to_string();
     view! {
-        <Card title="Re-syncs" sub="sends the catalog again" more=(format!("/resyncs?integration_id={id}"), "All re-syncs".to_owned())>
+        <Card title="Re-syncs" more=(format!("/resyncs?integration_id={id}"), "All re-syncs".to_owned())>
             {may_resync
                 .then(|| {
                     view! {
                         <PostForm action=start hidden=hidden class="filters">
                             <SelectField
                                 name="mode"
-                                label="What"
+                                label="Scope"
                                 value=mode.unwrap_or_else(|| "changed".to_owned())
                                 options=vec![
-                                    SelectOption::new("changed", "What is not in sync"),
-                                    SelectOption::new("full", "Everything"),
+                                    SelectOption::new("changed", "Records not in sync"),
+                                    SelectOption::new("full", "All records"),
                                 ]
                             />
                             <TextField name="record_type" label="Record type" placeholder="all" value=record_type error=draft.fault("record_type") />
@@ -62,7 +62,7 @@ pub fn Resyncs(
             <NewerRows count=came href=here />
             {resyncs
                 .is_empty()
-                .then(|| view! { <p class="px-4 pt-1 pb-4 text-muted">"No re-sync yet."</p> })}
+                .then(|| view! { <p class="px-4 pt-1 pb-4 text-muted">"No re-syncs yet."</p> })}
             <ul class="grid gap-3 px-4 pt-1">
                 {resyncs
                     .into_iter()

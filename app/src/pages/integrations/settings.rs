@@ -24,12 +24,12 @@ pub fn Settings(
                 <Fact name="Type">{integration.integration_type.as_str()}</Fact>
                 {integration
                     .endpoint_url
-                    .map(|url| view! { <Fact name="Address"><span class="type-mono type-label">{url}</span></Fact> })}
+                    .map(|url| view! { <Fact name="URL"><span class="type-mono type-label">{url}</span></Fact> })}
                 <Fact name="Rate limit">{limits_in_words(integration.rate_limit.as_ref())}</Fact>
                 <Fact name="Concurrency">{format::count(integration.max_concurrency.into())}</Fact>
-                <Fact name="Time-out">{seconds.unwrap_or_else(|| "the default".to_owned())}</Fact>
-                <Fact name="Attempts">{integration.max_attempts.map_or_else(|| "the default".to_owned(), |n| n.to_string())}</Fact>
-                <Fact name="Retry schedule">{integration.retry_schedule.unwrap_or_else(|| "the default".to_owned())}</Fact>
+                <Fact name="Timeout">{seconds.unwrap_or_else(|| "default".to_owned())}</Fact>
+                <Fact name="Attempts">{integration.max_attempts.map_or_else(|| "default".to_owned(), |n| n.to_string())}</Fact>
+                <Fact name="Retry schedule">{integration.retry_schedule.unwrap_or_else(|| "default".to_owned())}</Fact>
                 {integration
                     .debounce
                     .map(|debounce| {

@@ -8,6 +8,7 @@ use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use model::job::{Job, JobStatus};
 use model::job_columns::JobColumn;
+use model::rules::plain_cause;
 use model::views::names::Names;
 
 #[component]
@@ -59,7 +60,8 @@ pub fn Cell(
         }
         .into_any(),
         JobColumn::Error => {
-            let line = job.error_message.as_deref().map_or("–", format::error_line).to_owned();
+            let cause = job.error_message.as_deref().map(|error| plain_cause::sentence(error, None));
+            let line = cause.unwrap_or_else(|| "–".to_owned());
             let class = if job.error_message.is_some() { "grow rest text-muted" } else { "grow rest zero" };
             view! { <td class=class title=job.error_message>{line}</td> }.into_any()
         }

@@ -39,7 +39,7 @@ pub fn ChooseColumns(
             <summary>{summary}</summary>
             <PostForm action=choose class="pt-1" hidden=back>
                 <fieldset class="columns">
-                    <legend class="type-label text-muted pb-1">"Columns next to the job itself. Your choice is kept for your next visit."</legend>
+                    <legend class="type-label text-muted pb-1">"Shown next to the job, and kept for your next visit."</legend>
                     {ticks}
                 </fieldset>
                 <Button kind=ButtonKind::Primary>"Show these columns"</Button>

@@ -1,4 +1,4 @@
-//! Edit and retry: another payload for a failed job, or why its payload cannot be edited.
+//! Edit and requeue: another payload for a failed job, or why its payload cannot be edited.
 
 use crate::calls::jobs::EditJob;
 use crate::state::{page_url, payload_draft};
@@ -46,23 +46,23 @@ pub fn EditAndRetry(
         match card.get() {
             Shown::Nothing => ().into_any(),
             Shown::NoPayload => view! {
-                <Card title="Edit and retry">
+                <Card title="Edit and requeue">
                     <p class="px-4 pb-3 text-muted">
-                        "It has no payload of its own to edit: what it sends is computed from its record at each attempt. Correct the record at its source: the change is sent automatically, or with a requeue."
+                        "There is no payload to edit: what this job sends is computed from its record at each attempt. Correct the record at its source; the change is sent automatically, or with a requeue."
                     </p>
                 </Card>
             }
             .into_any(),
             Shown::Masked => view! {
-                <Card title="Edit and retry">
-                    <p class="px-4 pb-3 text-muted">"Reveal the masked values first: otherwise the masks would be sent in their place."</p>
+                <Card title="Edit and requeue">
+                    <p class="px-4 pb-3 text-muted">"Reveal the masked values first; otherwise the masks would be sent instead."</p>
                 </Card>
             }
             .into_any(),
             Shown::Offer => view! {
-                <Card title="Edit and retry">
+                <Card title="Edit and requeue">
                     <p class="flex flex-wrap items-center gap-2 px-4 pb-3 text-muted">
-                        "If the payload is the cause, correct it and requeue. Before and after are kept in the audit log."
+                        "If the payload is the cause, correct it and requeue. The audit log keeps both versions."
                         <LinkButton href=format!("{page}?edit=1&revealed=1")>"Edit payload"</LinkButton>
                     </p>
                 </Card>
@@ -117,9 +117,9 @@ fn Form(
         if is_sent() {
             None
         } else if !is_failed.get() {
-            Some("The job is not failed any more, so it cannot be edited now. Your text is kept.")
+            Some("The job is no longer failed and cannot be edited now. Your text is kept.")
         } else if is_own && present.with(|present| origin.with(|origin| origin != present)) {
-            Some("The payload was changed meanwhile. Your text is kept; it replaces the new payload.")
+            Some("The payload changed in the meantime. Your text is kept and replaces the new payload.")
         } else {
             None
         }
@@ -128,7 +128,7 @@ fn Form(
     let fields = HiddenFields::default().with("id", id.to_string()).with("back", close.clone());
     let rows = text.lines().count().clamp(6, 24).to_string();
     view! {
-        <Card title="Edit and retry">
+        <Card title="Edit and requeue">
             <PostForm action=edit hidden=fields class="px-4 pb-3">
                 <label for="payload" class="block mb-1 type-label font-medium text-muted">"Payload, as JSON"</label>
                 <textarea

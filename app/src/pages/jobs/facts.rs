@@ -1,5 +1,6 @@
 //! A job's names, times and keys.
 
+use crate::format;
 use crate::state::clock;
 use crate::ui::{Ago, Card, Fact, Facts, Instant, Link};
 use chrono::{DateTime, Utc};
@@ -90,9 +91,9 @@ pub fn JobFacts(
                             }
                         })
                         .collect_view()}
-                    {(job.earlier_correlations > 0).then(|| format!("and {} earlier ones", job.earlier_correlations))}
+                    {(job.earlier_correlations > 0).then(|| format!("and {}", format::counted(job.earlier_correlations.into(), "earlier one", "earlier ones")))}
                 </Fact>
-                <Fact name="Order key">{job.serialize_key.clone().unwrap_or_else(|| "none".to_owned())}</Fact>
+                <Fact name="Serialize key">{job.serialize_key.clone().unwrap_or_else(|| "none".to_owned())}</Fact>
                 {job
                     .deduplication_id
                     .clone()

@@ -20,7 +20,7 @@ pub fn FoldedIn(
     let rest = rest(folded.into(), changes.len());
     view! {
         <Card title="Folded in" sub=sub>
-            <p class="px-4 pb-2 text-muted">"They came while it waited. One request sends them all."</p>
+            <p class="px-4 pb-2 text-muted">"They came in while the job waited. One request sends them all."</p>
             {(!changes.is_empty())
                 .then(|| {
                     let changes = changes.into_iter().rev();
@@ -50,9 +50,10 @@ fn rest(folded: i64, shown: usize) -> Option<String> {
     let shown = i64::try_from(shown).unwrap_or(i64::MAX);
     match folded - shown {
         ..=0 => None,
-        _ if shown == 0 => Some("Only their number is kept.".to_owned()),
+        _ if shown == 0 => Some("Only the count is kept.".to_owned()),
         before => {
-            Some(format!("And {} earlier ones, of which only the number is kept.", format::count(before)))
+            let earlier = format::counted(before, "earlier one", "earlier ones");
+            Some(format!("And {earlier}, without details."))
         }
     }
 }
@@ -64,7 +65,7 @@ mod tests {
     #[test]
     fn what_is_not_listed_is_counted() {
         assert_eq!(rest(3, 3), None);
-        assert_eq!(rest(500, 20).as_deref(), Some("And 480 earlier ones, of which only the number is kept."));
-        assert_eq!(rest(2, 0).as_deref(), Some("Only their number is kept."));
+        assert_eq!(rest(500, 20).as_deref(), Some("And 480 earlier ones, without details."));
+        assert_eq!(rest(2, 0).as_deref(), Some("Only the count is kept."));
     }
 }

@@ -26,7 +26,7 @@ pub fn MaskedNote(
         return view! {
             <p class="flex flex-wrap items-center gap-1.5 type-label text-muted">
                 <Icon glyph=Glyph::Eye />
-                {format!("Secrets are shown to you until {}.", format::clock(until, now))}
+                {format!("Masked values are revealed to you until {}.", format::clock(until, now))}
                 <Link href=page class="underline">"Hide"</Link>
             </p>
         }
@@ -36,7 +36,7 @@ pub fn MaskedNote(
         return ().into_any();
     }
     let says = format!(
-        "{} masked: secret by their name, or marked as secret.",
+        "{} masked: secret by name, or marked as secret.",
         format::counted(masked.into(), "value is", "values are")
     );
     let fields =

@@ -9,7 +9,7 @@ use model::{request::RequestPreview, text::shown};
 pub fn AsCurl(request: RequestPreview) -> impl IntoView {
     let text = request.to_curl();
     view! {
-        <Card title="As curl" sub="what its next attempt would send; fill in secrets and signature yourself">
+        <Card title="As curl" sub="the next attempt, without secrets and signature">
             <pre class="code" tabindex="0" role="region" aria-label="curl command">
                 {shown(&text).into_owned()}
             </pre>

@@ -51,9 +51,9 @@ pub fn SelectionBar(
     let selected = Selected::of(&here);
     let rows = here.without("ticked");
     let all = rows.clone().without("cursor").with("ticked", "all");
-    let count = matched.map(|matched| matched.all.to_string());
-    let select_all = match &count {
-        Some(count) => format!("Select all {count} that match"),
+    let select_all = match matched {
+        Some(matched) if is_one(matched.all) => "Select the one that matches".to_owned(),
+        Some(matched) => format!("Select all {} that match", matched.all),
         None => "Select all that match".to_owned(),
     };
     if selected == Selected::All && has_filter {
@@ -67,7 +67,7 @@ pub fn SelectionBar(
     let on_page = page.with_value(Vec::len);
     let says = move || {
         if of_selected.get() == Offered::default() {
-            return "These can be neither requeued nor cancelled.".to_owned();
+            return "These jobs can be neither requeued nor cancelled.".to_owned();
         }
         let elsewhere = page.with_value(|page| selection.elsewhere(page)).len();
         match (selection.len(), elsewhere) {
@@ -145,6 +145,10 @@ pub fn SelectionBar(
     .into_any()
 }
 
+fn is_one(n: AtLeast) -> bool {
+    n.n == 1 && !n.is_more
+}
+
 /// All that match are selected, on every page, including jobs that are created in the meantime.
 #[component]
 fn AllSelected(here: PageUrl, matched: Option<Matched>, offered: Offered) -> impl IntoView {
@@ -152,9 +156,9 @@ fn AllSelected(here: PageUrl, matched: Option<Matched>, offered: Offered) -> imp
         here.clone().without("cursor").with("ticked", "all").with("confirm", action).to_string()
     };
     let words = |verb: &str, n: Option<String>| n.map_or_else(|| verb.to_owned(), |n| format!("{verb} {n}"));
-    let all = matched.map(|matched| matched.all.to_string());
-    let says = match all {
-        Some(all) => format!("All {all} that match are selected, on every page."),
+    let says = match matched {
+        Some(matched) if is_one(matched.all) => "The one that matches is selected.".to_owned(),
+        Some(matched) => format!("All {} that match are selected, on every page.", matched.all),
         None => "All that match are selected, on every page.".to_owned(),
     };
     // None of those that were counted, although there may be some: then the button has no number.

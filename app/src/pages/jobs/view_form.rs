@@ -45,7 +45,7 @@ pub fn EditView(
     let is_draft = draft.is_some();
     let change_fields = hidden.clone().with("etag", view.etag()).with("drawn", drawn_with(&view));
     let question = if view.is_shared {
-        "It is shared: it is deleted for everybody. Jobs are not affected."
+        "This view is shared: it is deleted for everyone. Jobs are not affected."
     } else {
         "Jobs are not affected."
     };
@@ -107,7 +107,7 @@ fn Fields(view: Option<SavedView>, draft: Draft) -> impl IntoView {
     let fault = |field: &str| Signal::stored(draft.fault(field));
     let whole = draft.fault("view");
     view! {
-        <TextField name="view[name]" label="Name of the view" required=true value=name.unwrap_or_default() error=fault("view_name") />
+        <TextField name="view[name]" label="View name" required=true value=name.unwrap_or_default() error=fault("view_name") />
         <TextField
             name="view[alert_at]"
             label="Alert at this many jobs"
@@ -118,7 +118,7 @@ fn Fields(view: Option<SavedView>, draft: Draft) -> impl IntoView {
             error=fault("alert_at")
         />
         <CheckField name="view[pinned]" value="true" label="Pinned, with a live count" checked=is_pinned />
-        <CheckField name="view[shared]" value="true" label="Shared with all users of this console" checked=is_shared />
+        <CheckField name="view[shared]" value="true" label="Shared with all users" checked=is_shared />
         {whole.map(|whole| view! { <p role="alert" class="type-label text-failed">{whole}</p> })}
     }
     .into_any()

@@ -127,7 +127,7 @@ fn Chip(
 /// The count and its age; `None` for a view that is not counted. A count that is not known yet is `…`, not 0.
 fn in_words(view: &SavedView, now: DateTime<Utc>) -> Option<(String, String)> {
     let from =
-        view.alert_at.map(|at| format!(", alerts from {}", format::count(at.into()))).unwrap_or_default();
+        view.alert_at.map(|at| format!(", alerts at {}", format::count(at.into()))).unwrap_or_default();
     match view.count {
         Some(ViewCount { at, .. }) => {
             let count = view.count.map(|count| count.at_least().to_string())?;
@@ -166,7 +166,7 @@ mod tests {
         assert_eq!(words(&view).as_deref(), Some("… not counted yet"));
         assert_eq!(words(&SavedView { is_pinned: false, ..view.clone() }), None);
         let wide = SavedView { is_too_wide: true, alert_at: Some(2_000), ..view.clone() };
-        assert_eq!(words(&wide).as_deref(), Some("… takes too long to count, alerts from 2,000"));
+        assert_eq!(words(&wide).as_deref(), Some("… takes too long to count, alerts at 2,000"));
         let count = Some(ViewCount { n: 20_002, is_more: true, at: now - TimeDelta::seconds(4) });
         assert_eq!(words(&SavedView { count, ..view }).as_deref(), Some("10,000+ 4 s ago"));
     }

@@ -66,7 +66,7 @@ fn Content(list: OperationList, url: PageUrl, may_steer: bool) -> impl IntoView 
         view! {
             <EmptyState
                 glyph=Glyph::List
-                title="No bulk operation yet"
+                title="No bulk operations yet"
                 text="Filter jobs or dead letters and requeue, cancel or purge all that match. The operation is listed here with its progress and can be undone for 24 hours."
             >
                 <LinkButton href="/dead-letters">"Dead letters"</LinkButton>

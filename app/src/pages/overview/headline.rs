@@ -28,8 +28,12 @@ fn attention(snapshot: &Snapshot, left_out: LeftOut, is_past: bool) -> String {
     match (all, wrong, is_past) {
         (0, _, false) => "Nothing is connected yet".to_owned(),
         (0, _, true) => "Nothing was connected then".to_owned(),
+        (1, 0, false) => "**1 integration** is in sync or catching up by itself".to_owned(),
         (_, 0, false) => format!("All **{many} integrations** are in sync or catching up by themselves"),
+        (1, 0, true) => "**1 integration** was in sync or catching up by itself".to_owned(),
         (_, 0, true) => format!("All **{many} integrations** were in sync or catching up by themselves"),
+        (1, _, false) => "**The only integration** needs attention".to_owned(),
+        (1, _, true) => "**The only integration** needed attention".to_owned(),
         (_, 1, false) => format!("**1 of {many} integrations** needs attention"),
         (_, _, false) => format!("**{wrong_ones} of {many} integrations** need attention"),
         (_, _, true) => format!("**{wrong_ones} of {many} integrations** needed attention"),
@@ -86,7 +90,7 @@ fn why_open(outlook: Outlook, gauge: &IntegrationGauge, snapshot: &Snapshot, is_
             let until = gauge.held_until.map_or_else(String::new, |until| format::clock(until, snapshot.at));
             format!("**{name}** {is} to wait until **{until}**")
         }
-        (Outlook::StandsStill, _) => format!("the circuit of **{name}** {is} open"),
+        (Outlook::StandsStill, _) => format!("the breaker of **{name}** {is} open"),
         _ => format!("**{name}** {} no estimate", if is_past { "had" } else { "has" }),
     };
     format!("{why} ({})", format::counted(waiting(gauge), "job", "jobs"))

@@ -90,6 +90,7 @@ fn Content(first: Overview, window: Window, here: PageUrl, may_configure: bool) 
     let happened = Signal::derive(move || activity.with(|all| marks(all)));
     let segments = window_segments(&here, window);
     let count = Signal::derive(move || snapshot.with(|s| s.workers));
+    let workers = live_data.of(|c| c.workers.clone());
     let more = |href: &str, words: &str| (!is_past).then(|| (href.to_owned(), words.to_owned()));
     view! {
         <PageHead title=ConsolePage::Overview.title() headline=Signal::derive(move || snapshot.with(|s| headline(s, left_out.get(), is_past)))>
@@ -106,10 +107,10 @@ fn Content(first: Overview, window: Window, here: PageUrl, may_configure: bool) 
         </PageHead>
         <div class="stack">
             <TimeTravel at=at now=now here=here />
-            <Tiles snapshot=snapshot left_out=left_out past=past is_past=is_past />
+            <Tiles snapshot=snapshot workers=workers past=past is_past=is_past />
             <div class="two">
                 <Card title="Needs attention" sub="worst first" more=more("/integrations", "All integrations")>
-                    <WorkerTrouble workers=live_data.of(|c| c.workers.clone()) count=count />
+                    <WorkerTrouble workers=workers count=count />
                     <ViewAlerts views=alerts as_of=as_of />
                     <Attention
                         snapshot=snapshot
@@ -121,7 +122,7 @@ fn Content(first: Overview, window: Window, here: PageUrl, may_configure: bool) 
                 </Card>
                 <Card
                     title="Retry pyramid"
-                    sub=if yesterdays_pyramid.is_empty() { "waiting, by attempts made" } else { "by attempts made; dashed: a day before" }
+                    sub=if yesterdays_pyramid.is_empty() { "waiting jobs by attempts made" } else { "waiting jobs by attempts made; dashed: a day before" }
                 >
                     <RetryPyramid
                         steps=Signal::derive(move || snapshot.with(|s| s.retry_pyramid.clone()))

@@ -22,10 +22,8 @@ pub fn NotRecorded(
     let text = match nearest {
         _ if at > now => "That minute is in the future.",
         _ if now - at > chrono::TimeDelta::hours(25) => "Minutes are kept for a day.",
-        Some(_) => {
-            "No process took samples then. Nothing is known about that minute, which does not mean that nothing happened."
-        }
-        None => "Nothing was recorded yet: the first minute is recorded within a minute.",
+        Some(_) => "No process took samples then, so nothing is known about that minute.",
+        None => "No data yet. The first minute is recorded within a minute.",
     };
     let nearest_link = nearest.map(|nearest| {
         let href = here.clone().with("at", format::minute(nearest)).to_string();
@@ -53,8 +51,8 @@ pub fn Unreadable(text: String, here: PageUrl) -> impl IntoView {
     let says = format!("“{text}” is not a time. Write it as 2026-11-22T06:13Z, in UTC.");
     view! {
         <PageHead title=ConsolePage::Overview.title() />
-        <section class="card" aria-label="This address is not valid">
-            <EmptyState glyph=Glyph::Alert tone=Tone::Retrying title="This address is not valid" text=says>
+        <section class="card" aria-label="This URL is not valid">
+            <EmptyState glyph=Glyph::Alert tone=Tone::Retrying title="This URL is not valid" text=says>
                 <LinkButton href=here.settled().without("at").to_string()>"Now"</LinkButton>
             </EmptyState>
         </section>

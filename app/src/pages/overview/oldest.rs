@@ -15,7 +15,7 @@ pub fn Oldest(
 ) -> impl IntoView {
     let rows = Memo::new(move |_| snapshot.with(|s| oldest(&s.integrations)));
     view! {
-        <Card title="Waiting longest" sub="oldest claimable job of an integration">
+        <Card title="Waiting longest" sub="oldest claimable job per integration">
             <ul class="lines">
                 <For
                     each=move || rows.get()
@@ -51,7 +51,7 @@ pub fn Oldest(
                 />
             </ul>
             {move || {
-                rows.with(Vec::is_empty).then(|| view! { <p class="px-4 pb-4 text-muted">"Nothing waits."</p> })
+                rows.with(Vec::is_empty).then(|| view! { <p class="px-4 pb-4 text-muted">"No jobs are waiting."</p> })
             }}
         </Card>
     }

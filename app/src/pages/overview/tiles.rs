@@ -1,19 +1,21 @@
-//! The six numbers of the first row, each linked to what it counts, with its last hour and the same hour a day before.
+//! The six numbers of the first row, each linked to exactly what it counts, with its last hour and the same hour a day before.
 
 use super::deltas::{against_yesterday, delta};
 use super::sparks::{Spark, sparks};
 use crate::format;
+use crate::state::counted::Counted;
 use crate::ui::{Delta, Tile, Tone};
 use leptos::prelude::*;
 use model::stats::{MinuteTotals, Snapshot, Totals};
-use model::views::overview::{LeftOut, Past};
+use model::views::overview::Past;
+use model::worker::Worker;
 
 #[component]
 pub fn Tiles(
     snapshot: Signal<Snapshot>,
-    /// What the first snapshot leaves out.
-    left_out: Signal<LeftOut>,
-    /// Their history.
+    /// Processes; `None` for readers who may not see them.
+    workers: Signal<Option<Vec<Worker>>>,
+    /// The history of the numbers.
     past: Past,
     /// On a page about the past, where no list has what the tiles count any more.
     is_past: bool,
@@ -33,21 +35,28 @@ pub fn Tiles(
             past.with_value(|past| snapshot.with(|s| sparks(past, (s.at, &s.totals), read, say)))
         })
     };
-    let total_slots = Signal::derive(move || {
-        let shown =
-            snapshot.with(|s| s.integrations.iter().map(|g| i64::from(g.max_concurrency)).sum::<i64>());
-        shown + left_out.get().slots
+    let slots = Signal::derive(move || {
+        // The snapshot is newer than the list of processes.
+        let is_none_running = snapshot.with(|s| s.workers == 0);
+        workers.with(|all| all.as_deref().map(|all| if is_none_running { 0 } else { Worker::slots_of(all) }))
     });
-    let href = move |path: &'static str| if is_past { String::new() } else { path.to_owned() };
+    let list = move |counted: Counted| if is_past { String::new() } else { counted.list(None) };
+    let delivered_jobs = Signal::derive(move || list(Counted::Delivered(snapshot.with(|s| s.at))));
+    let oldest_job = Signal::derive(move || {
+        let path = snapshot.with(|s| oldest(&s.totals));
+        if is_past { String::new() } else { path.to_owned() }
+    });
     let line = |spark: Memo<Spark>| Signal::derive(move || spark.with(|s| s.line.clone()));
     let ghost = |spark: Memo<Spark>| Signal::derive(move || spark.with(|s| s.ghost.clone()));
     let says = |spark: Memo<Spark>| Signal::derive(move || spark.with(|s| s.says.clone()));
+    let busy = total(|t| t.processing);
+    let busy_moved = moved(|t| t.processing);
     let backlog = spark(|t| Some(t.backlog), format::count);
     let processing = spark(|t| Some(t.processing), format::count);
     let delivered = spark(|t| Some(t.delivered_per_minute), format::count);
     let retried = spark(|t| Some(t.to_be_retried), format::count);
     let dead = spark(|t| Some(t.dead_letters), format::count);
-    let oldest = spark(|t| Some(t.oldest_pending_age_seconds.unwrap_or(0)), format::age_seconds);
+    let ages = spark(|t| Some(t.oldest_pending_age_seconds.unwrap_or(0)), format::age_seconds);
     view! {
         <section class="tiles" aria-label=if is_past { "Then" } else { "Now" }>
             <Tile
@@ -58,21 +67,20 @@ pub fn Tiles(
                 history=line(backlog)
                 ghost=ghost(backlog)
                 history_says=says(backlog)
-                href=href("/jobs?status=pending")
+                href=list(Counted::Backlog)
             />
             <Tile
                 tone=Tone::Processing
                 label="Processing"
-                figure=figure(total(|t| t.processing))
-                unit=Signal::derive(move || format!("/ {}", format::count(total_slots.get())))
+                figure=figure(busy)
+                unit=Signal::derive(move || of_slots(busy.get(), slots.get()))
                 delta=Signal::derive(move || {
-                    let (busy, total_slots) = (snapshot.with(|s| s.totals.processing), total_slots.get().max(1));
-                    Delta { text: format!("{} of all slots", format::percent(busy as f64 / total_slots as f64)), is_good: None }
+                    slots.get().map_or_else(|| Delta { is_good: None, ..busy_moved.get() }, |slots| load(busy.get(), slots))
                 })
                 history=line(processing)
                 ghost=ghost(processing)
                 history_says=says(processing)
-                href=href("/jobs?status=processing")
+                href=list(Counted::Processing)
             />
             <Tile
                 tone=Tone::Delivered
@@ -93,7 +101,7 @@ pub fn Tiles(
                 history=line(delivered)
                 ghost=ghost(delivered)
                 history_says=says(delivered)
-                href=href("/jobs?status=completed")
+                href=delivered_jobs
             />
             <Tile
                 tone=Tone::Retrying
@@ -103,7 +111,7 @@ pub fn Tiles(
                 history=line(retried)
                 ghost=ghost(retried)
                 history_says=says(retried)
-                href=href("/jobs?status=to_be_retried")
+                href=list(Counted::ToBeRetried)
             />
             <Tile
                 tone=Tone::Failed
@@ -113,7 +121,7 @@ pub fn Tiles(
                 history=line(dead)
                 ghost=ghost(dead)
                 history_says=says(dead)
-                href=href("/dead-letters")
+                href=list(Counted::DeadLetters)
             />
             <Tile
                 tone=Tone::Limited
@@ -132,12 +140,65 @@ pub fn Tiles(
                         is_good: None,
                     }
                 })
-                history=line(oldest)
-                ghost=ghost(oldest)
-                history_says=says(oldest)
-                href=href("/jobs?status=pending")
+                history=line(ages)
+                ghost=ghost(ages)
+                history_says=says(ages)
+                href=oldest_job
             />
         </section>
     }
     .into_any()
+}
+
+/// Behind the number of jobs being processed: of how many slots. Bundles and workers that take jobs through the API process more jobs than there
+/// are slots; then there is nothing to compare with.
+fn of_slots(busy: i64, slots: Option<i64>) -> String {
+    let slots = slots.filter(|slots| busy <= *slots);
+    slots.map_or_else(String::new, |slots| format!("/ {}", format::count(slots)))
+}
+
+fn load(busy: i64, slots: i64) -> Delta {
+    let text = match slots {
+        0 => "no worker is running".to_owned(),
+        _ if busy > slots => format!("workers have {}", format::counted(slots, "slot", "slots")),
+        _ => format!("{} of worker slots", format::percent(busy as f64 / slots as f64)),
+    };
+    Delta { text, is_good: None }
+}
+
+/// The list that begins with the oldest claimable job. Where nothing is pending, that is a retry that is due.
+fn oldest(totals: &Totals) -> &'static str {
+    match (totals.backlog, totals.oldest_pending_age_seconds) {
+        (0, Some(_)) => "/jobs?status=retrying&sort=oldest",
+        _ => "/jobs?status=pending&sort=oldest",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jobs_are_compared_with_the_slots_of_the_processes() {
+        for (busy, slots, unit, text) in [
+            (2, 100, "/ 100", "2.0 % of worker slots"),
+            (0, 0, "/ 0", "no worker is running"),
+            (3, 0, "", "no worker is running"),
+            (120, 100, "", "workers have 100 slots"),
+        ] {
+            let said = (of_slots(busy, Some(slots)), load(busy, slots).text);
+            assert_eq!(said, (unit.to_owned(), text.to_owned()), "{busy} of {slots}");
+        }
+        assert_eq!(of_slots(2, None), "", "for readers who may not see the processes");
+    }
+
+    #[test]
+    fn the_oldest_job_is_a_retry_where_nothing_is_pending() {
+        let of = |backlog, oldest_pending_age_seconds| {
+            oldest(&Totals { backlog, oldest_pending_age_seconds, ..Totals::default() })
+        };
+        assert_eq!(of(0, Some(9)), "/jobs?status=retrying&sort=oldest");
+        assert_eq!(of(1, Some(9)), "/jobs?status=pending&sort=oldest");
+        assert_eq!(of(0, None), "/jobs?status=pending&sort=oldest");
+    }
 }

@@ -32,7 +32,7 @@ pub fn TimeTravel(
                         <time datetime=format::rfc3339(at) title=clock::full(at)>
                             <b>{format::moment(at)}</b>
                         </time>
-                        ", " {format::relative(at, now)} ". Nothing here updates, and nothing can be changed."
+                        ", " {format::relative(at, now)} ". Read-only: nothing updates here."
                     </span>
                 </p>
                 <Choice at=at now=now here=here is_past=true />

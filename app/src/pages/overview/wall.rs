@@ -52,6 +52,7 @@ fn Board(first: Overview, window: Window) -> impl IntoView {
     let activity = live_data.of(|c| c.activity.clone());
     let happened = Signal::derive(move || activity.with(|all| marks(all)));
     let count = Signal::derive(move || snapshot.with(|s| s.workers));
+    let workers = live_data.of(|c| c.workers.clone());
     let now = clock::now_or(as_of);
     view! {
         <PageHead title=ConsolePage::Wall.title() headline=Signal::derive(move || snapshot.with(|s| headline(s, left_out.get(), false)))>
@@ -63,10 +64,10 @@ fn Board(first: Overview, window: Window) -> impl IntoView {
             <ThemeSwitch />
         </PageHead>
         <Stale as_of=as_of />
-        <Tiles snapshot=snapshot left_out=left_out past=past is_past=false />
+        <Tiles snapshot=snapshot workers=workers past=past is_past=false />
         <div class="board">
             <Card title="Needs attention" sub="worst first">
-                <WorkerTrouble workers=live_data.of(|c| c.workers.clone()) count=count />
+                <WorkerTrouble workers=workers count=count />
                 <Attention snapshot=snapshot may_configure=false max_rows=5 read_only=true />
             </Card>
             <div class="stack">
@@ -74,7 +75,7 @@ fn Board(first: Overview, window: Window) -> impl IntoView {
                 <LevelsChart levels=live_data.of(|c| c.levels.clone()) marks=happened />
             </div>
             <div class="stack">
-                <Card title="Retry pyramid" sub="waiting, by attempts made">
+                <Card title="Retry pyramid" sub="waiting jobs by attempts made">
                     <RetryPyramid
                         steps=Signal::derive(move || snapshot.with(|s| s.retry_pyramid.clone()))
                         dead=Signal::derive(move || snapshot.with(|s| s.totals.dead_letters))
@@ -102,9 +103,9 @@ fn Stale(as_of: DateTime<Utc>) -> impl IntoView {
         is_stale.then(|| {
             let since = format::clock(at - age, at);
             match live.link().get() {
-                Link::Broken { .. } => format!("These numbers are from {since} UTC: the connection to Headgate is broken. Reconnecting."),
+                Link::Broken { .. } => format!("Numbers from {since} UTC: connection to Headgate lost. Reconnecting."),
                 Link::Open | Link::Starting | Link::Hidden => {
-                    format!("These numbers are from {since} UTC: Headgate sends no newer ones. Its database does not answer, or no process takes samples.")
+                    format!("Numbers from {since} UTC: Headgate sends no newer ones. Its database is not responding, or no process takes samples.")
                 }
             }
         })

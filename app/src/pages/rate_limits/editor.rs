@@ -34,7 +34,7 @@ pub fn Editor(
     let close = back.to_string();
     view! {
         <div id="edit">
-            <Card title=format!("Limits of {}", integration.name) sub="apply from the next request on">
+            <Card title=format!("Limits of {}", integration.name) sub="apply from the next request">
                 {shared.map(|text| view! { <p class="px-4 pt-1 text-muted">{text}</p> })}
                 <WhatIf url=url load=load />
                 <LimitsForm integration=integration back=back.to_string() />

@@ -71,8 +71,8 @@ fn Content(first: LimitList, url: PageUrl, may_edit: bool) -> impl IntoView {
     let headline = Signal::derive(move || {
         let limits = format::counted(total, "limit", "limits");
         match busy.get() {
-            0 => format!("**{limits}**, no backlog behind any of these"),
-            n => format!("**{limits}**, backlog behind **{}** of these", format::count(n)),
+            0 => format!("**{limits}**, none of those shown with a backlog"),
+            n => format!("**{limits}**, **{}** of those shown with a backlog", format::count(n)),
         }
     });
     let name = url.get("name").unwrap_or_default().to_owned();
@@ -88,7 +88,7 @@ fn Content(first: LimitList, url: PageUrl, may_edit: bool) -> impl IntoView {
     let back = StoredValue::new(url.clone().settled().without("edit").without(crate::state::what_if::PARAM));
     let head = move || {
         view! {
-            <th scope="col">"Limit of"</th>
+            <th scope="col">"Integration"</th>
             <th scope="col" class="grow">
                 <span class="flex justify-between gap-2 min-w-[220px]">
                     <span>{window_start}</span>
@@ -110,7 +110,7 @@ fn Content(first: LimitList, url: PageUrl, may_edit: bool) -> impl IntoView {
         <div class="stack">
             {edited.map(|integration| view! { <Editor integration=integration list=list url=url.clone() back=back.get_value() /> })}
             <ListCard
-                title="Use of each limit"
+                title="Limit use"
                 sub="largest backlog first"
                 aside=legend
                 toolbar=move || view! { <Filter window=window name=name /> }
@@ -119,9 +119,9 @@ fn Content(first: LimitList, url: PageUrl, may_edit: bool) -> impl IntoView {
                     view! {
                         <EmptyList
                             clear=is_filtered.then(|| "/rate-limits".to_owned())
-                            no_match=("No limit matches this name", "There may be others: clear the filter to see all.")
+                            no_match=("No limits match this name", "Clear the filter to see all limits.")
                             glyph=Glyph::Gauge
-                            nothing=("No rate limits", "Integrations send as fast as their concurrency allows. Give one a limit on its page, or with PATCH /api/v1/integrations/{id}.")
+                            nothing=("No rate limits", "Integrations send as fast as their concurrency allows. Set a limit on an integration's page, or with PATCH /api/v1/integrations/{id}.")
                         />
                     }
                 }
@@ -172,11 +172,11 @@ fn legend() -> impl IntoView {
         <span class="legend ml-auto tone-limited">
             <span>
                 <i></i>
-                "darker: more of it used"
+                "darker: more used"
             </span>
             <span class="tone-failed">
                 <i></i>
-                "hatched: they answered 429 below it"
+                "hatched: 429 below the limit"
             </span>
             <span>"black: edited"</span>
         </span>

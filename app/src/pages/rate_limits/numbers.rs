@@ -16,7 +16,7 @@ pub fn Numbers(list: Memo<LimitList>) -> impl IntoView {
             used.steps.iter().rev().map(|step| moment(&used, step)).collect::<Vec<_>>()
         };
         view! {
-            <th scope="col">"Limit of"</th>
+            <th scope="col">"Integration"</th>
             {move || steps().into_iter().map(|at| view! { <th scope="col" class="n">{at}</th> }).collect_view()}
         }
     };

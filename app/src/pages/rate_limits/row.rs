@@ -34,7 +34,7 @@ pub fn Row(
     let members = first.members.clone();
     let more = first.members.len().saturating_sub(NAMED);
     let about = match &first.shared_key {
-        Some(key) => format!("{} · shared as {key}", first.app_name),
+        Some(key) => format!("{} · shared key {key}", first.app_name),
         None => first.app_name.clone(),
     };
     let named = first.members.first().map(|(_, name)| name.clone()).unwrap_or_default();
@@ -89,7 +89,7 @@ pub fn Row(
                 .then(|| {
                     view! {
                         <td class="actions">
-                            {edit.map(|href| view! { <LinkButton href=href says=format!("Edit the limits of {named}")>"Edit"</LinkButton> })}
+                            {edit.map(|href| view! { <LinkButton href=href says=format!("Edit limits of {named}")>"Edit"</LinkButton> })}
                         </td>
                     }
                 })}

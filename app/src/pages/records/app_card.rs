@@ -6,6 +6,7 @@ use crate::state::clock;
 use crate::ui::{Ago, Card, Fact, Facts, Link, RichText};
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
+use model::rules::plain_cause;
 use model::trail::TrailApp;
 use model::views::names::Names;
 
@@ -62,7 +63,7 @@ pub fn AppCard(
                                                 ", "
                                                 <Ago at=letter.failed_at now=now />
                                                 ": "
-                                                <span class="text-muted">{format::error_line(&letter.error_message).to_owned()}</span>
+                                                <span class="text-muted">{plain_cause::sentence(&letter.error_message, None)}</span>
                                             </li>
                                         }
                                     })

@@ -35,7 +35,7 @@ fn Content(page: TrailPage, url: PageUrl) -> impl IntoView {
     let text = url.get("q").unwrap_or_default().trim().to_owned();
     let headline = match &page.trail {
         Some(trail) => meaning(&text, trail),
-        None => "Every job about one thing, across integrations, on one timeline.".to_owned(),
+        None => "All jobs of a record or id, across integrations, on one timeline.".to_owned(),
     };
     let trail = page.trail.clone();
     let is_asked = trail.is_some();
@@ -76,7 +76,7 @@ fn Found(trail: Trail, page: TrailPage, url: PageUrl, text: String) -> impl Into
                     glyph=Glyph::Search
                     tone=Tone::Waiting
                     title="No match"
-                    text="Ids must match exactly, including upper and lower case. Finished jobs are deleted when their retention ends; their record stays."
+                    text="Ids must match exactly, including case. Finished jobs are deleted when their retention ends; their record stays."
                 />
             </Card>
         }
@@ -111,7 +111,7 @@ fn Found(trail: Trail, page: TrailPage, url: PageUrl, text: String) -> impl Into
             .then(|| {
                 view! {
                     <p class="px-4 text-muted">
-                        "More records have this id: put the type before it, as in product 4711, or choose one of these."
+                        "More records have this id. Put the type first, as in product 4711, or choose one of these."
                     </p>
                 }
             })}

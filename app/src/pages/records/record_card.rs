@@ -31,7 +31,7 @@ pub fn RecordCard(
     view! {
         <Card title=format!("{} {} · {app_name}", record.record_type, record.record_id) sub=when more=more>
             {if integrations.is_empty() {
-                view! { <p class="px-4 py-3 text-muted">"No integration of its app gets this type of record."</p> }.into_any()
+                view! { <p class="px-4 py-3 text-muted">"No integration of its app takes records of this type."</p> }.into_any()
             } else {
                 view! { <RecordSyncs syncs=integrations newest=record.version /> }.into_any()
             }}

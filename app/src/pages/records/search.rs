@@ -14,7 +14,7 @@ pub fn SearchBox(url: PageUrl) -> impl IntoView {
         <form method="get" action=base_path::current().join("/records") class="filters" role="search" aria-label="Find">
             <TextField
                 name="q"
-                label="Record, job, correlation or deduplication id, or an app's name"
+                label="Record, job, correlation or deduplication id, or app name"
                 kind="search"
                 placeholder="4711, or product 4711, or Acme"
                 value=url.get("q").unwrap_or_default().to_owned()
@@ -37,7 +37,7 @@ pub fn NothingAsked() -> impl IntoView {
         <EmptyState
             glyph=Glyph::Search
             title="What are you looking for?"
-            text="A record's id, with or without its type, a job's or a correlation id, a deduplication id, or the name of an app. Ids must match exactly; for a name, its beginning is enough."
+            text="Ids must match exactly; a record's type can come first. For an app's name, its beginning is enough."
         />
     }
 }
@@ -104,7 +104,7 @@ fn article(reading: TrailReading, trail: &Trail) -> String {
         TrailReading::Job => "a job".to_owned(),
         TrailReading::Correlation => "a correlation id".to_owned(),
         TrailReading::Deduplication => "a deduplication id".to_owned(),
-        TrailReading::App => several(trail.apps.len(), false, "an app", "the beginning of {n} apps' names"),
+        TrailReading::App => several(trail.apps.len(), false, "an app", "the beginning of {n} app names"),
     }
 }
 

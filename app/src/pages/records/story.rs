@@ -46,7 +46,7 @@ fn ending(item: &TrailJob, now: DateTime<Utc>) -> String {
         JobStatus::Completed => format!("completed{}", after(job.completed_at)),
         JobStatus::Failed => {
             format!(
-                "given up{} after {}",
+                "dead-lettered{} after {}",
                 at(job.failed_at),
                 format::counted(job.attempt.into(), "attempt", "attempts")
             )
@@ -94,7 +94,7 @@ mod tests {
             ),
             (
                 serde_json::json!({"status": "failed", "failed_attempts": 3, "failed_at": "2026-11-20T14:03:00Z"}),
-                "Given up at 14:03:00 after 3 attempts",
+                "Dead-lettered at 14:03:00 after 3 attempts",
             ),
             (
                 serde_json::json!({"status": "to_be_retried", "failed_attempts": 3, "retry_at": "2026-11-20T15:03:00Z"}),

@@ -2,12 +2,12 @@
 
 use super::story::story;
 use crate::components::{IntegrationLink, JobStateBadge, JobStateStyle};
-use crate::format;
 use crate::pages::jobs_subject;
 use crate::state::refresh;
 use crate::ui::{Icon, Instant, Link};
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
+use model::rules::plain_cause;
 use model::views::names::Names;
 use model::{id::JobId, trail::TrailJob};
 use std::collections::BTreeMap;
@@ -65,12 +65,12 @@ fn Entry(item: TrailJob, fresh: Fresh, names: Names, is_asked: bool, as_of: Date
                 {kind.map(|kind| view! { <span class="type-label text-faint">{kind}</span> })}
                 " → "
                 <IntegrationLink id=integration_id names=names />
-                {is_asked.then(|| view! { <span class="type-label text-accent">" · the job you asked for"</span> })}
+                {is_asked.then(|| view! { <span class="type-label text-accent">" · the job you searched for"</span> })}
                 <p>{move || item.with(|item| story(item, as_of))}</p>
                 {move || {
                     item.with(|item| item.last_error.clone().or_else(|| item.job.error_message.clone()))
                         .map(|error| {
-                            let line = format!("Last error: {}", format::error_line(&error));
+                            let line = format!("Last error: {}", plain_cause::sentence(&error, None));
                             view! { <p title=error>{line}</p> }
                         })
                 }}

@@ -64,7 +64,7 @@ fn Content(list: ResyncList, url: PageUrl, may_steer: bool) -> impl IntoView {
             <th scope="col">"Integration"</th>
             <th scope="col">"State"</th>
             <th scope="col">"Progress"</th>
-            <th scope="col">"What"</th>
+            <th scope="col">"Scope"</th>
             <th scope="col">"Started"</th>
             <th scope="col">"By"</th>
             <th scope="col"><span class="sr-only">"Actions"</span></th>
@@ -74,8 +74,8 @@ fn Content(list: ResyncList, url: PageUrl, may_steer: bool) -> impl IntoView {
         view! {
             <EmptyState
                 glyph=Glyph::Sync
-                title="No re-sync yet"
-                text="Open an integration and press Re-sync to send its whole catalog, or what is not in sync."
+                title="No re-syncs yet"
+                text="Open an integration and press Re-sync to send all its records, or those not in sync."
             >
                 <LinkButton href="/integrations">"Integrations"</LinkButton>
             </EmptyState>

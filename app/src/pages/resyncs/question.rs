@@ -23,7 +23,7 @@ pub fn CancelQuestion(resync: Resync, back: String) -> impl IntoView {
             action=steer
             hidden=hidden
             title=format!("Cancel this re-sync and its {jobs}?")
-            text="What was sent stays sent. Records that changed meanwhile are sent with their next change."
+            text="What was sent stays sent. Records that have changed since are sent with their next change."
             button_text=format!("Cancel {jobs}")
             close=back
         />

@@ -21,10 +21,10 @@ pub fn Row(
     let steer = form_action::<SteerResync>();
     let state = Memo::new(move |_| row.with(|r| r.state));
     let what = match (first.mode, &first.record_type) {
-        (ResyncMode::Full, None) => "everything".to_owned(),
-        (ResyncMode::Full, Some(kind)) => format!("every {kind}"),
-        (ResyncMode::Changed, None) => "what is not in sync".to_owned(),
-        (ResyncMode::Changed, Some(kind)) => format!("{kind} not in sync"),
+        (ResyncMode::Full, None) => "all records".to_owned(),
+        (ResyncMode::Full, Some(kind)) => format!("all records of type {kind}"),
+        (ResyncMode::Changed, None) => "records not in sync".to_owned(),
+        (ResyncMode::Changed, Some(kind)) => format!("records of type {kind} not in sync"),
     };
     let id = first.id;
     let ask = PageUrl::parse(&back).with("cancel", id).to_string();

@@ -79,8 +79,8 @@ pub fn ApiKeys(
                 view! {
                     <EmptyState
                         glyph=Glyph::Plug
-                        title="No key yet"
-                        text="Programs send events and read the API with a key. A producer's key belongs to one app."
+                        title="No API keys yet"
+                        text="Programs need a key to send events and read the API. A producer's key belongs to one app."
                     />
                 }
             }
@@ -107,7 +107,7 @@ fn NewKey(key: String) -> impl IntoView {
     });
     view! {
         <div class="mb-3">
-            <Card title="Your new key" sub="shown only once: it is not stored">
+            <Card title="Your new key" sub="shown only once, not stored">
                 <div class="flex flex-wrap items-center gap-2 px-4 py-3">
                     <code class="font-mono break-all min-w-0">{key.clone()}</code>
                     <CopyButton text=key says="Copy the key" />
@@ -186,7 +186,7 @@ fn RevokeQuestion(key: ApiKey, back: String) -> impl IntoView {
             action=revoke
             hidden=hidden
             title=format!("Revoke the key {}?", key.name)
-            text="Requests with it are refused from now on. A revoked key never works again: create a new one and switch to it first."
+            text="Requests with this key are refused at once, for good. Create a new key and switch to it first."
             button_text="Revoke 1 key"
             close=back
         />

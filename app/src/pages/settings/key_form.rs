@@ -52,7 +52,7 @@ pub fn NewKeyForm(
                     .then(|| {
                         view! {
                             <p class="type-label text-faint">
-                                "The newest 500 apps are offered. For another one use POST /api/v1/api-keys."
+                                "Only the newest 500 apps are listed. For others, use POST /api/v1/api-keys."
                             </p>
                         }
                     })}
@@ -73,7 +73,7 @@ const fn says(role: Role) -> &'static str {
         Role::Support => "support – reads, requeues, cancels",
         Role::Auditor => "auditor – reads everything",
         Role::Producer => "producer – sends events and jobs of one app",
-        Role::Worker => "worker – reserved, may do nothing yet",
+        Role::Worker => "worker – reserved, no permissions yet",
         Role::Portal => "portal – one app: reads and re-syncs",
     }
 }

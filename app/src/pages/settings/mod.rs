@@ -45,10 +45,10 @@ pub fn SettingsPage() -> impl IntoView {
 
 #[component]
 fn Content(settings: Settings, url: PageUrl, may_change: bool) -> impl IntoView {
-    let (shown, headline) = match &settings {
-        Settings::Users(_) => ("users", "People who sign in to this console."),
-        Settings::ApiKeys(..) => ("api-keys", "Keys that programs call the API with."),
-        Settings::Retention(..) => ("retention", "What is kept, for how long, and how much space it takes."),
+    let shown = match &settings {
+        Settings::Users(_) => "users",
+        Settings::ApiKeys(..) => "api-keys",
+        Settings::Retention(..) => "retention",
     };
     let segments: Vec<_> = PARTS
         .into_iter()
@@ -60,7 +60,7 @@ fn Content(settings: Settings, url: PageUrl, may_change: bool) -> impl IntoView 
         })
         .collect();
     view! {
-        <PageHead title=ConsolePage::Settings.title() headline=headline>
+        <PageHead title=ConsolePage::Settings.title()>
             ""
         </PageHead>
         <div class="mb-3 flex">

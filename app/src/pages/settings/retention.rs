@@ -35,14 +35,14 @@ pub fn RetentionView(retention: Retention, as_of: DateTime<Utc>) -> impl IntoVie
             <Card title="Retention settings">
                 <Facts>
                     {rules.into_iter().map(|rule| view! { <Rule rule=rule /> }).collect_view()}
-                    <Fact name="How to set it">
-                        "One hour (bulk actions: one day) to ten years. Set it for every process, then restart them one by one."
+                    <Fact name="Allowed values">
+                        "One hour (bulk operations: one day) to ten years. Set it for every process, then restart them one by one."
                     </Fact>
                     <Fact name="How it works">
-                        "Finished jobs and attempts are in one partition per day (UTC). A day is dropped as a whole when all of it is older than that: nothing is deleted row by row, and nothing slows down. Everything else is deleted in portions, every five minutes; deleted records every hour."
+                        "Finished jobs and attempts are partitioned by day (UTC); a day is dropped as a whole once all of it is older than that. Everything else is deleted in portions, every five minutes; deleted records every hour."
                     </Fact>
                     <Fact name="Never deleted automatically">
-                        "Live jobs, dead letters and records that are not deleted stay until somebody removes them. A deleted record stays until every integration has been told of the deletion."
+                        "Live jobs, dead letters, and records that are not deleted. A deleted record stays until every integration has been told of the deletion."
                     </Fact>
                 </Facts>
             </Card>

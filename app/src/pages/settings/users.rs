@@ -50,7 +50,6 @@ pub fn Users(list: UserList, url: PageUrl, may_change: bool) -> impl IntoView {
     view! {
         <ListCard
             title="Users"
-            sub="operators do everything, support reads, requeues and cancels, auditors read"
             aside=move || {
                 may_change
                     .then(|| {
@@ -125,7 +124,7 @@ fn DeleteQuestion(user: User, back: String) -> impl IntoView {
             action=delete
             hidden=hidden
             title=format!("Delete the user {}?", user.email)
-            text="All sessions of this user end at once. What was done stays in the audit log. To keep somebody out for a while, disable the user instead."
+            text="All sessions of this user end at once. Their actions stay in the audit log. To block someone for a while, disable the user instead."
             button_text="Delete 1 user"
             close=back
         />

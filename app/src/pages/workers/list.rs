@@ -62,7 +62,7 @@ fn Content(first: workers::WorkersPage, url: Memo<PageUrl>, may_drain: bool) -> 
         />
         {move || mixed.get().map(|text| view! { <Notice tone=Tone::Waiting glyph=Glyph::Info text=text /> })}
         <div class="stack">
-            <Card title="Processes" sub="latest start first">
+            <Card title="Processes" sub="newest first">
                 <Table label="Processes" stacks=true head=head>
                     <For
                         each=move || ids.get()
@@ -84,8 +84,8 @@ fn Content(first: workers::WorkersPage, url: Memo<PageUrl>, may_drain: bool) -> 
                             view! {
                                 <EmptyState
                                     glyph=Glyph::Monitor
-                                    title="No process claims jobs"
-                                    text="A process appears here with its first heartbeat, and disappears when it is stopped."
+                                    title="No workers"
+                                    text="A process appears with its first heartbeat and disappears when it is stopped."
                                 />
                             }
                         })

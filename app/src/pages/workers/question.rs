@@ -23,7 +23,7 @@ pub fn Question(worker: Worker) -> impl IntoView {
             action=drain
             hidden=hidden
             title=format!("Drain {}?", verdict::name(&worker))
-            text=format!("{busy} It claims no more jobs until it is restarted; this cannot be undone here. Other processes continue.")
+            text=format!("{busy} It claims no more jobs until it is restarted. You cannot undo this here. Other processes continue.")
             button_text="Drain this process"
             close="/workers"
         />

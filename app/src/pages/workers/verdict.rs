@@ -6,15 +6,15 @@ use std::collections::BTreeMap;
 
 /// The headline of the page.
 pub fn headline(workers: &[Worker]) -> String {
-    let live = live(workers).count() as i64;
-    if live == 0 {
+    let processes = live(workers).count() as i64;
+    if processes == 0 {
         return "No process is claiming jobs.".to_owned();
     }
-    let (busy, slots) = live_sum(workers, |worker| (i64::from(worker.busy), i64::from(worker.slots)));
+    let busy = live(workers).map(|worker| i64::from(worker.busy)).sum::<i64>();
     format!(
         "**{}** with **{}**, {} in use",
-        format::counted(live, "process", "processes"),
-        format::counted(slots, "slot", "slots"),
+        format::counted(processes, "process", "processes"),
+        format::counted(Worker::slots_of(workers), "slot", "slots"),
         if busy == 0 { "none".to_owned() } else { format!("**{}**", format::count(busy)) },
     )
 }
@@ -51,9 +51,8 @@ pub fn mixed_versions(workers: &[Worker]) -> Option<String> {
         .iter()
         .map(|(version, n)| format!("{version} ({})", format::counted(*n, "process", "processes")))
         .collect();
-    (words.len() > 1).then(|| {
-        format!("Versions side by side: {}. That is fine while an upgrade is under way.", words.join(", "))
-    })
+    (words.len() > 1)
+        .then(|| format!("Mixed versions: {}. That is fine during an upgrade.", words.join(", ")))
 }
 
 /// Host and process id.
@@ -63,10 +62,6 @@ pub fn name(worker: &Worker) -> String {
 
 fn live(workers: &[Worker]) -> impl Iterator<Item = &Worker> {
     workers.iter().filter(|worker| worker.lease != LeaseState::Lost)
-}
-
-fn live_sum(workers: &[Worker], read: impl Fn(&Worker) -> (i64, i64)) -> (i64, i64) {
-    live(workers).map(read).fold((0, 0), |sum, own| (sum.0 + own.0, sum.1 + own.1))
 }
 
 #[cfg(test)]
@@ -123,9 +118,7 @@ mod tests {
         assert_eq!(mixed_versions(&[worker("1.0"), other]), None);
         assert_eq!(
             mixed_versions(&[worker("1.1"), worker("1.0"), worker("1.0")]).as_deref(),
-            Some(
-                "Versions side by side: 1.0 (2 processes), 1.1 (1 process). That is fine while an upgrade is under way."
-            )
+            Some("Mixed versions: 1.0 (2 processes), 1.1 (1 process). That is fine during an upgrade.")
         );
     }
 }

@@ -171,7 +171,7 @@ impl ChartData {
         let Some(bucket) = self.buckets.get(index) else { return String::new() };
         let mut parts = vec![bucket.label.clone()];
         if bucket.values.iter().all(Option::is_none) {
-            parts.push("nothing recorded".to_owned());
+            parts.push("no data".to_owned());
         }
         for (value, series) in bucket.values.iter().zip(series) {
             let Some(value) = value.map(|value| unit.say(value)) else { continue };
@@ -241,7 +241,7 @@ mod tests {
         let mut data = chart(&[[Some(3_214), Some(12)], [None, None], [Some(9_007_199_254_740_993), None]]);
         let say = |data: &ChartData, index| data.sentence(index, &SERIES, ChartForm::Bars, ChartUnit::Count);
         assert_eq!(say(&data, 0), "14:21 · 3,214 delivered · 12 failed attempts");
-        assert_eq!(say(&data, 1), "14:22 · nothing recorded");
+        assert_eq!(say(&data, 1), "14:22 · no data");
         assert_eq!(say(&data, 2), "14:23 · 9,007,199,254,740,993 delivered", "no double on the way");
         let mark = |seconds, label: &str| ChartMark {
             at: data.buckets[0].at + TimeDelta::seconds(seconds),

@@ -32,7 +32,7 @@ pub(super) fn DataTable(
                         <tr>
                             <th scope="col">"Time (UTC)"</th>
                             {head}
-                            {move || has_events.get().then(|| view! { <th scope="col">"What happened"</th> })}
+                            {move || has_events.get().then(|| view! { <th scope="col">"Events"</th> })}
                         </tr>
                     </thead>
                     <tbody>

@@ -2,7 +2,8 @@
 
 use std::{error::Error, io, time::Duration};
 
-use model::{rules::verdict, text::sanitise};
+use model::rules::{cause, verdict};
+use model::text::sanitise;
 
 use super::{open_files, target_guard::Refused};
 
@@ -25,7 +26,7 @@ pub(crate) enum SendFailure {
     #[error("the connection broke before an answer came: {0}")]
     Broken(String),
     /// The time was over before an answer came.
-    #[error("no answer within {}", words(*.within))]
+    #[error("{}", cause::no_answer_within(*.within))]
     NoAnswer {
         /// How long the attempt could take.
         within: Duration,
@@ -104,12 +105,4 @@ fn innermost_kind(mut error: &io::Error) -> io::ErrorKind {
         error = inner;
     }
     error.kind()
-}
-
-fn words(duration: Duration) -> String {
-    if duration < Duration::from_secs(1) || duration.subsec_millis() != 0 {
-        format!("{} ms", duration.as_millis())
-    } else {
-        format!("{} s", duration.as_secs())
-    }
 }

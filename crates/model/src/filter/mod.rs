@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema, utoipa::IntoParams))]
 #[cfg_attr(feature = "openapi", into_params(parameter_in = Query))]
 pub struct JobFilter {
-    /// `retrying` finds jobs whose retry is due.
+    /// `to_be_retried` finds all jobs that wait for another attempt, due or not, as they are counted; `retrying` only those that are due.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<JobStatus>,
     /// Exact number of attempts made: `0` finds jobs that were never tried.

@@ -1,6 +1,8 @@
 //! What a failure means in plain words, and what helps: for people who have to explain it to an app.
 
 use super::verdict::ErrorKind;
+use crate::duration;
+use std::time::Duration;
 
 /// A cause in plain words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,6 +15,12 @@ pub struct CauseWords {
 
 const fn words(cause: &'static str, remedy: &'static str) -> CauseWords {
     CauseWords { cause, remedy }
+}
+
+/// The error of an attempt whose time is over, whoever notices it first: one text, so that it is one cause.
+#[must_use]
+pub fn no_answer_within(limit: Duration) -> String {
+    format!("no answer within {}", duration::words(limit))
 }
 
 /// The words for an error: by its HTTP status, or else by its text.
@@ -132,5 +140,6 @@ mod tests {
             assert_eq!(words.cause, cause, "{error}");
             assert!(words.remedy.ends_with('.'), "{error}");
         }
+        assert_eq!(of(Retryable, None, &no_answer_within(Duration::from_millis(1_500))), NO_ANSWER);
     }
 }

@@ -214,7 +214,7 @@ pub fn explain(gates: &Gates, now: DateTime<Utc>) -> Explanation {
                 // A bundle's request carries many jobs.
                 format!("{running} jobs are running; the next ones start when fewer than {max} are left.")
             } else {
-                format!("{running} of {max} jobs are running.")
+                format!("{running} of {max} jobs {} running.", if max == 1 { "is" } else { "are" })
             };
             closed(ReasonCode::ConcurrencyFull, detail, None);
         }
@@ -276,17 +276,17 @@ fn circuit(breaker: &Breaker, processing: i64) -> Option<(String, Option<DateTim
         BreakerState::Open => {
             let why = breaker.reason.as_deref().unwrap_or("too many attempts failed");
             Some((
-                format!("The circuit is open: {why}. The job waits; no attempt is counted."),
+                format!("The breaker is open: {why}. The job waits; no attempt is counted."),
                 breaker.probe_at,
             ))
         }
         BreakerState::HalfOpen => is_full.then(|| {
-            let detail = format!("The circuit is half-open: {PROBES} probes go first and decide.");
+            let detail = format!("The breaker is half-open: {PROBES} probes go first and decide.");
             (detail, None)
         }),
         BreakerState::Ramping => is_full.then(|| {
             let max = breaker.at_once.unwrap_or_default();
-            (format!("The circuit was open and ramps up: {max} jobs at once for now."), None)
+            (format!("The breaker was open and ramps up: {max} jobs at once for now."), None)
         }),
     }
 }

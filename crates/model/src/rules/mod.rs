@@ -12,6 +12,7 @@ pub mod health;
 pub mod masking;
 pub mod narrowing;
 pub mod permission;
+pub mod plain_cause;
 pub mod transition;
 pub mod undo;
 pub mod verdict;

@@ -1,6 +1,7 @@
 //! The page of a job.
 
 use crate::attributes::Attributes;
+use crate::failure::SameCause;
 use crate::job::{Job, JobDetail, KeyNeighbour};
 use crate::record::RecordWithSync;
 use crate::request::RequestPreview;
@@ -61,4 +62,6 @@ pub struct JobContext {
     pub has_more: bool,
     /// What its next attempt would send, if anything.
     pub request: Option<RequestPreview>,
+    /// The failure group of a job that is to be retried or has failed.
+    pub same_cause: Option<SameCause>,
 }

@@ -49,8 +49,6 @@ pub struct LeftOut {
     pub integrations: usize,
     /// How many of them need attention.
     pub needing_attention: usize,
-    /// Sum of their `max_concurrency`.
-    pub slots: i64,
     /// Until the last of those with an estimate has no backlog.
     pub eta_seconds: Option<i64>,
     /// How many have waiting jobs and no estimate.

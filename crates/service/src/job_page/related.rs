@@ -1,6 +1,7 @@
 //! What stands around a job on its page: the jobs of its serialize key and of its correlation id, and its next request.
 
 use crate::{Headgate, ServiceError};
+use insight::store::failures;
 use insight::store::trail::{self, TrailKeys};
 use model::actor::Scope;
 use model::job::{Job, JobStatus};
@@ -35,6 +36,12 @@ impl Headgate {
         };
         let sends = !matches!(job.status, JobStatus::Completed | JobStatus::Cancelled);
         let request = if sends { self.delivery.preview(job).await? } else { None };
-        Ok(JobContext { line, correlated, has_more, request })
+        let same_cause = match job.status {
+            JobStatus::ToBeRetried | JobStatus::Retrying | JobStatus::Failed => {
+                failures::same_cause(&self.lists, scope, job.id).await?
+            }
+            _ => None,
+        };
+        Ok(JobContext { line, correlated, has_more, request, same_cause })
     }
 }

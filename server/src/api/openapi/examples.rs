@@ -155,7 +155,7 @@ fn read(openapi: &mut OpenApi) {
                 "items": [
                     {
                         "id": "01a1fdda-1b52-7a60-8d11-3c9e2f7a5b04", "at": AT, "kind": "breaker", "action": "breaker.open",
-                        "message": "ERP: breaker opened", "reason": "20 attempts in a row failed; the last: answered 502 Bad Gateway",
+                        "message": "ERP: breaker opened", "reason": "20 attempts in a row failed; the last: 502 Bad Gateway",
                         "app_id": APP, "integration_id": INTEGRATION, "actor": null,
                     },
                     {

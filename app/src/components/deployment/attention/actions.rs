@@ -56,8 +56,8 @@ pub fn Actions(row: Memo<Judged>, may_configure: bool, says: String) -> impl Int
                 }
                 Remedy::ChangeLimit if may_configure => {
                     view! {
-                        <LinkButton href=format!("/integrations/{id}#card-limits") says=format!("Change the limit of {}", says.get_value())>
-                            "Change limit"
+                        <LinkButton href=format!("/integrations/{id}#card-edit-limits") says=format!("Edit limits of {}", says.get_value())>
+                            "Edit limits"
                         </LinkButton>
                     }
                         .into_any()

@@ -17,7 +17,7 @@ pub fn Attention(
     may_configure: bool,
     /// At most so many rows.
     max_rows: usize,
-    /// Another card needs attention: "Nothing needs you" is not said.
+    /// Another card needs attention: "Nothing needs attention" is not said.
     #[prop(optional, into)]
     other_cards_warn: Signal<bool>,
     /// Without buttons: on a page about the past, or on the wallboard.
@@ -68,7 +68,7 @@ fn NothingNeedsYou(has_integrations: bool) -> impl IntoView {
             <EmptyState
                 glyph=Glyph::Check
                 tone=Tone::Delivered
-                title="Nothing needs you"
+                title="Nothing needs attention"
                 text="Every integration is in sync or catching up by itself."
             />
         }

@@ -16,7 +16,7 @@ pub fn Details(run: DryRun, names: Names) -> impl IntoView {
     let eta = run.eta_seconds.filter(|_| run.matched > AT_ONCE);
     view! {
         <Facts>
-            <Fact name="Which">
+            <Fact name="Breakdown">
                 <ul>
                     {run
                         .breakdown
@@ -47,7 +47,7 @@ pub fn Details(run: DryRun, names: Names) -> impl IntoView {
                         </Fact>
                     }
                 })}
-            {eta.map(|eta| view! { <Fact name="Takes">{format!("about {}, plus response times", format::eta(eta))}</Fact> })}
+            {eta.map(|eta| view! { <Fact name="Duration">{format!("about {}, plus response times", format::eta(eta))}</Fact> })}
         </Facts>
     }
     .into_any()
@@ -81,24 +81,25 @@ fn Sample(row: SampleRow) -> impl IntoView {
     .into_any()
 }
 
-/// `Marketplace: 3,000 more, 12 pending; 20 per second lets all pass in about 3 min`
+/// `Marketplace: 3,000 more jobs, 12 already pending; about 3 min at 20/s`
 fn load_in_words(load: &AddedLoad, names: &Names) -> String {
     let called: Vec<&str> = load
         .integration_ids
         .iter()
         .map(|id| names.of(*id).map_or("deleted integration", |of| of.name.as_str()))
         .collect();
-    let mut words = format!("{}: {} more", called.join(", "), format::count(load.added));
+    let added = format::counted(load.added, "more job", "more jobs");
+    let mut words = format!("{}: {added}", called.join(", "));
     if load.pending > 0 {
-        words.push_str(&format!(", {} pending", format::count(load.pending)));
+        words.push_str(&format!(", {} already pending", format::count(load.pending)));
     }
     match (load.requests, load.per_seconds, load.drain_seconds) {
         (Some(requests), Some(seconds), Some(drain)) => words.push_str(&format!(
-            "; {} lets all pass in about {}",
-            format::limit(requests.into(), seconds.into()),
-            format::eta(drain)
+            "; about {} at {}",
+            format::eta(drain),
+            format::limit(requests.into(), seconds.into())
         )),
-        _ => words.push_str("; no limit"),
+        _ => words.push_str("; no rate limit"),
     }
     words
 }
@@ -119,14 +120,11 @@ mod tests {
             drain_seconds: Some(151),
         };
         let words = load_in_words(&load, &Names::default());
-        assert_eq!(
-            words,
-            format!(
-                "deleted integration: 3,000 more, 12 pending; {} lets all pass in about 3 min",
-                format::limit(20, 1)
-            )
-        );
+        assert_eq!(words, "deleted integration: 3,000 more jobs, 12 already pending; about 3 min at 20/s");
         let free = AddedLoad { pending: 0, requests: None, per_seconds: None, drain_seconds: None, ..load };
-        assert_eq!(load_in_words(&free, &Names::default()), "deleted integration: 3,000 more; no limit");
+        assert_eq!(
+            load_in_words(&free, &Names::default()),
+            "deleted integration: 3,000 more jobs; no rate limit"
+        );
     }
 }

@@ -46,7 +46,7 @@ pub fn BulkQuestion(
                                 <div class="flex flex-wrap gap-x-3">
                                     <TextField
                                         name="how[rate_per_second]"
-                                        label="At most, per second"
+                                        label="Max per second"
                                         kind="number"
                                         range=Some((1, 10_000))
                                         placeholder="No limit"
@@ -77,15 +77,15 @@ pub fn BulkQuestion(
 fn what_follows(action: BulkAction) -> &'static str {
     match action {
         BulkAction::Requeue => {
-            "Each gets all its attempts again and is sent as its integration's limits allow. It can be undone for 24 hours for those not tried yet."
+            "Attempts start over, and jobs are sent as their integrations' limits allow. For 24 hours you can undo this for jobs not attempted yet."
         }
         BulkAction::Cancel => {
-            "Cancelled jobs are not sent. What changed stays in the record and is sent with its next change. It can be undone for 24 hours."
+            "Cancelled jobs are not sent. Their changes stay in the record and are sent with its next change. You can undo this for 24 hours."
         }
         BulkAction::Purge => {
-            "They go to the bin and can be restored for 24 hours. Then their jobs, payloads and failure histories are deleted for good."
+            "They move to the bin and can be restored for 24 hours. Then their jobs, payloads and failure histories are deleted permanently."
         }
         BulkAction::Undo => "Each goes back to its previous state.",
-        BulkAction::Delete => "It is deleted for good.",
+        BulkAction::Delete => "It is deleted permanently.",
     }
 }

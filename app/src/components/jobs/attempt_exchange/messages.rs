@@ -1,9 +1,9 @@
 //! A request and its answer, as they go over the wire.
 
-use super::super::attempt_words::reason_phrase;
 use crate::format;
 use model::attempt::Attempt;
 use model::exchange::{AnswerHead, BodySize, Header, SentRequest};
+use model::rules::plain_cause::status_words;
 use model::text::EXCERPT_CHARS;
 
 pub fn request_text(request: &SentRequest) -> String {
@@ -12,9 +12,8 @@ pub fn request_text(request: &SentRequest) -> String {
 }
 
 pub fn answer_text(attempt: &Attempt, answer: &AnswerHead) -> String {
-    let status = attempt.response_status.unwrap_or_default();
-    let line = format!("{status} {}", reason_phrase(status));
-    message(line.trim_end(), &answer.headers, attempt.response_excerpt.as_deref().unwrap_or_default())
+    let line = status_words(attempt.response_status.unwrap_or_default());
+    message(&line, &answer.headers, attempt.response_excerpt.as_deref().unwrap_or_default())
 }
 
 fn message(line: &str, headers: &[Header], body: &str) -> String {
@@ -33,7 +32,7 @@ pub fn request_size(request: &SentRequest) -> String {
     let size = size(request.body, model::exchange::SENT_CHARS);
     match request.jobs {
         ..=1 => size,
-        jobs => format!("one request for {jobs} jobs, {size}; shown is this job's part"),
+        jobs => format!("one request for {jobs} jobs, {size}; only this job's part is shown"),
     }
 }
 
@@ -41,12 +40,12 @@ pub fn answer_size(answer: &AnswerHead) -> String {
     size(answer.body, EXCERPT_CHARS)
 }
 
-/// `812 B`, `cut at 2,000 characters of 31 kB`, `cut at 2,000 characters of more than 66 kB`.
+/// `body of 812 B`, `body truncated: 2,000 characters of 31 kB`, `… of more than 66 kB`.
 fn size(body: BodySize, most: usize) -> String {
     let bytes = format::bytes(body.bytes);
     let all = if body.goes_on { format!("more than {bytes}") } else { bytes };
     if body.is_cut {
-        return format!("body cut at {} characters of {all}", format::count(most as i64));
+        return format!("body truncated: {} characters of {all}", format::count(most as i64));
     }
     match body.bytes {
         0 if !body.goes_on => "no body".to_owned(),
@@ -64,8 +63,8 @@ mod tests {
         let of = |bytes, goes_on, is_cut| size(BodySize { bytes, goes_on, is_cut }, EXCERPT_CHARS);
         assert_eq!(of(0, false, false), "no body");
         assert_eq!(of(812, false, false), "body of 812 B");
-        assert_eq!(of(31_000, false, true), "body cut at 2,000 characters of 31 kB");
-        assert_eq!(of(65_536, true, true), "body cut at 2,000 characters of more than 66 kB");
+        assert_eq!(of(31_000, false, true), "body truncated: 2,000 characters of 31 kB");
+        assert_eq!(of(65_536, true, true), "body truncated: 2,000 characters of more than 66 kB");
         let request = SentRequest {
             method: "POST".into(),
             url: "https://x.test/".into(),
@@ -76,12 +75,12 @@ mod tests {
         };
         assert_eq!(
             request_size(&request),
-            "one request for 3 jobs, body of 1.2 kB; shown is this job's part"
+            "one request for 3 jobs, body of 1.2 kB; only this job's part is shown"
         );
         assert_eq!(request_text(&request), "POST https://x.test/\nwebhook-id: 1\n\n{}");
         assert_eq!(
             size(BodySize { bytes: 5_000, goes_on: false, is_cut: true }, SENT_CHARS),
-            "body cut at 1,000 characters of 5 kB"
+            "body truncated: 1,000 characters of 5 kB"
         );
     }
 }

@@ -5,6 +5,7 @@ mod phases;
 
 use self::messages::{answer_size, answer_text, request_size, request_text};
 use self::phases::{Phases, in_words, parts};
+use super::attempt_words::kept;
 use crate::{format, ui::CopyButton};
 use leptos::prelude::*;
 use model::attempt::{Attempt, AttemptOutcome};
@@ -19,15 +20,16 @@ pub fn AttemptExchange(
     /// Headgate sends a request for such jobs; false where the app's own worker does them.
     sends: bool,
 ) -> impl IntoView {
+    let number = attempt.attempt;
+    let kept = kept(&attempt).map(|(name, text)| view! { <Kept name=name text=text number=number /> });
     let Some(exchange) = attempt.exchange.as_deref() else {
         let due = queued
             .map(|ms| view! { <p>{format!("started {} after it was due", format::milliseconds(ms))}</p> });
         let why = not_kept(&attempt, sends).map(|why| view! { <p>{why}</p> });
-        return view! { {due}{why} }.into_any();
+        return view! { {due}{why}{kept} }.into_any();
     };
     let Exchange { request, answer, timing } = exchange;
     let parts = parts(queued, *timing, request.is_some(), answer.is_some());
-    let number = attempt.attempt;
     let sent = request.as_ref().map(|request| (request_text(request), request_size(request)));
     let came = answer.as_ref().map(|answer| (answer_text(&attempt, answer), answer_size(answer)));
     let has_answer = came.is_some();
@@ -40,16 +42,32 @@ pub fn AttemptExchange(
                 view! {
                     <details class="fold">
                         <summary>
-                            {if has_answer { "Request and answer" } else { "Request; no answer came" }}
+                            {if has_answer { "Request and response" } else { "Request, no response" }}
                             <span class="sr-only">{format!(" of attempt {number}")}</span>
                         </summary>
                         <Message name="Request" text=text size=size number=number />
-                        {came.map(|(text, size)| view! { <Message name="Answer" text=text size=size number=number /> })}
+                        {came.map(|(text, size)| view! { <Message name="Response" text=text size=size number=number /> })}
                     </details>
                 }
                     .into_any()
             }
         }}
+        {kept}
+    }
+    .into_any()
+}
+
+/// A text that is not shown whole elsewhere.
+#[component]
+fn Kept(name: &'static str, text: String, number: i16) -> impl IntoView {
+    let size = format::counted(text.chars().count() as i64, "character", "characters");
+    view! {
+        <details class="fold">
+            <summary>
+                {format!("{name} in full")} <span class="sr-only">{format!(" of attempt {number}")}</span>
+            </summary>
+            <Message name=name text=text size=size number=number />
+        </details>
     }
     .into_any()
 }
@@ -72,12 +90,12 @@ fn Message(name: &'static str, text: String, size: String, number: i16) -> impl 
 fn not_kept(attempt: &Attempt, sends: bool) -> Option<&'static str> {
     match attempt.outcome {
         AttemptOutcome::Running | AttemptOutcome::Cancelled => None,
-        _ if !sends => Some("Done by a worker: Headgate sent no request."),
+        _ if !sends => Some("Run by a worker: Headgate sent no request."),
         AttemptOutcome::Completed if attempt.response_status.is_none() => Some("No request was sent."),
         AttemptOutcome::Completed => {
-            Some("Its request is not kept: for a successful attempt only status, answer and time are.")
+            Some("Request not kept: of successful attempts only status, response and time are.")
         }
-        AttemptOutcome::Lost => Some("What it sent, if anything, is not known: its worker died."),
-        AttemptOutcome::Failed | AttemptOutcome::TimedOut => Some("Its request is not kept."),
+        AttemptOutcome::Lost => Some("What it sent, if anything, is unknown: its worker died."),
+        AttemptOutcome::Failed | AttemptOutcome::TimedOut => Some("Request not kept."),
     }
 }

@@ -34,7 +34,7 @@ pub struct Part {
 
 /// In the order in which they happened.
 pub fn parts(queued: Option<i64>, timing: Timing, has_request: bool, has_answer: bool) -> Vec<Part> {
-    let until = if has_answer { "answer after" } else { "no answer after" };
+    let until = if has_answer { "response after" } else { "no response after" };
     let part = |says, ms: Option<i64>, tone| Some(Part { says, ms: ms?, tone });
     let wide = |ms: Option<u32>| ms.map(i64::from).filter(|_| has_request);
     [
@@ -50,7 +50,7 @@ pub fn parts(queued: Option<i64>, timing: Timing, has_request: bool, has_answer:
     .collect()
 }
 
-/// `in queue 38 ms · prepare 2 ms · answer after 1.21 s`; parts that took no time are left out.
+/// `in queue 38 ms · prepare 2 ms · response after 1.21 s`; parts that took no time are left out.
 pub fn in_words(parts: &[Part]) -> String {
     let shown = parts.iter().filter(|part| part.ms > 0);
     shown
@@ -71,7 +71,10 @@ mod tests {
     fn the_parts_are_in_the_order_in_which_they_happened() {
         let words =
             |queued, timing: Timing, sent| in_words(&parts(queued, timing, sent, timing.body_ms.is_some()));
-        assert_eq!(words(Some(38), answered(), true), "in queue 38 ms · prepare 2 ms · answer after 1.21 s");
+        assert_eq!(
+            words(Some(38), answered(), true),
+            "in queue 38 ms · prepare 2 ms · response after 1.21 s"
+        );
         assert_eq!(
             words(
                 None,
@@ -81,7 +84,7 @@ mod tests {
             "prepare 2 ms · rate limit 400 ms · connect 3 ms"
         );
         let unanswered = Timing { body_ms: None, ..answered() };
-        assert_eq!(words(None, unanswered, true), "prepare 2 ms · no answer after 1.21 s");
+        assert_eq!(words(None, unanswered, true), "prepare 2 ms · no response after 1.21 s");
         assert_eq!(words(Some(5), Timing::default(), false), "in queue 5 ms");
     }
 }

@@ -72,8 +72,8 @@ fn closed_in_words(reason: &Reason) -> String {
         ReasonCode::IntegrationPaused => "paused".to_owned(),
         ReasonCode::IntegrationDisabled => "disabled".to_owned(),
         ReasonCode::ResyncPaused => "its re-sync is paused".to_owned(),
-        ReasonCode::CircuitOpen if reason.until.is_some() => "its circuit is open".to_owned(),
-        ReasonCode::CircuitOpen => "its circuit lets few through".to_owned(),
+        ReasonCode::CircuitOpen if reason.until.is_some() => "its breaker is open".to_owned(),
+        ReasonCode::CircuitOpen => "its breaker lets few through".to_owned(),
         _ => reason.detail.trim_end_matches('.').to_owned(),
     }
 }

@@ -6,12 +6,13 @@ mod words;
 
 use self::gates::{gates, until_in_words};
 use self::targets::{TargetLink, Targets};
-use self::words::{first_blocker, headline, remark};
+use self::words::{first_blocker, headline, remark, same_cause};
 use crate::components::JobStateStyle;
 use crate::state::clock;
-use crate::ui::{Glyph, Icon, RichText};
+use crate::ui::{Glyph, Icon, Link, RichText};
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
+use model::failure::SameCause;
 use model::job::{Job, JobStatus};
 use model::rules::explain::Explanation;
 use model::stats::IntegrationGauge;
@@ -23,6 +24,8 @@ pub fn JobVerdict(
     explanation: Explanation,
     /// Its integration's gauges, for numbers of open gates.
     gauge: Option<IntegrationGauge>,
+    /// The failure group of a job whose last attempt failed.
+    group: Option<SameCause>,
     /// Whether to link to the pages of the deployment.
     #[prop(optional)]
     sees_deployment: bool,
@@ -42,14 +45,26 @@ pub fn JobVerdict(
     let gates = is_waiting.then(|| gates(&explanation.reasons, gauge.as_ref(), targets));
     let help = first_blocker(&explanation).map(|first| (first.remedy.clone(), targets.from(first.code)));
     let text = remark(&job, &explanation, is_in_sync);
+    // A job that has changed since the group was read may have left it.
+    let is_failing = matches!(job.status, JobStatus::ToBeRetried | JobStatus::Retrying | JobStatus::Failed);
+    let group = group.filter(|_| is_failing).map(|group| {
+        let href = format!("/failures?group={}", group.fingerprint);
+        view! {
+            <p>
+                <RichText text=same_cause(&group, as_of) /> " "
+                <Link href=href class="underline">"Go to group"</Link>
+            </p>
+        }
+    });
     view! {
         <section class=format!("card {}", tone.class()) aria-label="Verdict">
             <div class="verdict">
                 <div>
-                    <b class="say">{move || headline(&job, &explanation, now.get())}</b>
-                    <p>
+                    <b class="say break-any">{move || headline(&job, &explanation, now.get())}</b>
+                    <p class="break-any">
                         <RichText text=text />
                     </p>
+                    {group}
                     {help
                         .map(|(remedy, target)| {
                             view! {

@@ -80,14 +80,14 @@ pub fn FlashBar() -> impl IntoView {
         let number = |name| url.get(name).and_then(|n| n.parse::<i64>().ok());
         let mut text = flash.sentence(number("count").unwrap_or(1).max(0));
         if let Some(skipped) = number("skipped").filter(|n| *n > 0) {
-            text.push_str(&format!(" {} skipped: not in a state that allows it any more.", count(skipped)));
+            text.push_str(&format!(" {} skipped: no longer in a state that allows it.", count(skipped)));
         }
         let tone = flash.tone();
         let glyph = if tone == Tone::Failed { Glyph::Alert } else { Glyph::Check };
         let operation = url
             .get("operation")
             .and_then(|id| id.parse::<OperationId>().ok())
-            .map(|id| (format!("/operations/{id}"), "Follow it"));
+            .map(|id| (format!("/operations/{id}"), "Follow progress"));
         Some(
             view! { <Notice tone=tone glyph=glyph text=text dismiss=url.settled().to_string() more=operation /> },
         )
@@ -115,6 +115,6 @@ mod tests {
             Flash::Purged.on(back, 2, 1).to_string(),
             "/dead-letters?error=503&notice=purged&count=2&skipped=1"
         );
-        assert_eq!(Flash::Requeued.sentence(1), "1 job requeued with all attempts.");
+        assert_eq!(Flash::Requeued.sentence(1), "1 job requeued. Attempts start over.");
     }
 }

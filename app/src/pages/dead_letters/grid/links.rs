@@ -2,7 +2,6 @@
 
 use super::number;
 use crate::components::IntegrationLink;
-use crate::format;
 use crate::state::grid_url;
 use crate::state::page_url::PageUrl;
 use crate::ui::Link;
@@ -10,6 +9,7 @@ use leptos::prelude::*;
 use model::dead_letter_grid::{GridCause, GridRow};
 use model::failure::CauseId;
 use model::id::IntegrationId;
+use model::rules::plain_cause;
 use model::views::names::Names;
 
 /// Links of the grid, and how its numbers are written.
@@ -110,15 +110,9 @@ impl Links {
     }
 }
 
-/// The first line of the error, short enough for the head of a column.
+/// The cause for the head of a column.
 pub fn line(cause: &GridCause) -> String {
-    const MAX_CHARS: usize = 60;
-    let line = format::error_line(&cause.error);
-    match line.char_indices().nth(MAX_CHARS) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None if line.is_empty() => "no error recorded".to_owned(),
-        None => line.to_owned(),
-    }
+    plain_cause::short(&cause.error, None)
 }
 
 /// Four shades on a logarithmic scale, so that a few are still seen next to thousands.

@@ -102,9 +102,9 @@ fn Content(list: DeadLetterList, url: PageUrl, rights: Rights) -> impl IntoView 
     // Filters that no index serves: none found among those searched so far.
     let has_more = is_empty && page.next_cursor.is_some();
     let no_match = if has_more {
-        ("None found so far", "No index serves these filters: search on with the link below, or add filters.")
+        ("Nothing found yet", "No index covers these filters. Search on with the link below, or add filters.")
     } else {
-        ("No dead letter matches these filters", "There may be others: clear the filters to see all.")
+        ("No dead letters match these filters", "Clear the filters to see all dead letters.")
     };
     let matched = grid.as_ref().map(|grid| grid::number(grid.total, grid.is_least));
     let shown = match matched {
@@ -147,8 +147,8 @@ fn Content(list: DeadLetterList, url: PageUrl, rights: Rights) -> impl IntoView 
                     .map(|grid| view! { <Grid grid=grid names=names url=url.clone() /> })
             }}
             <ListCard
-                title="List"
-                sub="newest first, each kept until it is requeued or purged"
+                title="All dead letters"
+                sub="newest first"
                 toolbar=move || {
                     view! {
                         <FilterBar url=filtered.clone() path="/dead-letters" choices=choices names=filter_names.clone() />
@@ -164,7 +164,7 @@ fn Content(list: DeadLetterList, url: PageUrl, rights: Rights) -> impl IntoView 
                             no_match=no_match
                             glyph=Glyph::Check
                             tone=Tone::Delivered
-                            nothing=("No dead letters", "Every job was delivered, waits for its first attempt, or will be retried.")
+                            nothing=("No dead letters", "No job has failed for good.")
                         />
                     }
                 }
@@ -209,14 +209,14 @@ fn has_lost(newer: &Page<DeadLetter>, id: DeadLetterId) -> bool {
 /// How many there are, and what to do.
 fn headline(grid: Option<&DeadLetterGrid>, has_filter: bool) -> String {
     let Some(grid) = grid.filter(|grid| grid.total > 0) else {
-        return "Jobs that will not be tried again by themselves.".to_owned();
+        return "Jobs that will not be retried automatically.".to_owned();
     };
     let n = grid::number(grid.total, grid.is_least);
     let letters = if grid.total == 1 { "dead letter" } else { "dead letters" };
     let causes = format::counted(grid.causes_total, "cause", "causes");
     if has_filter {
-        format!("**{n} {letters}** with these filters, of **{causes}**")
+        format!("**{n} {letters}** with these filters, from **{causes}**")
     } else {
-        format!("**{n} {letters}** of **{causes}**: fix the cause, then requeue")
+        format!("**{n} {letters}** from **{causes}**: fix the cause, then requeue")
     }
 }

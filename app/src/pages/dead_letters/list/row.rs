@@ -2,12 +2,12 @@
 
 use super::Rights;
 use crate::components::IntegrationLink;
-use crate::format;
 use crate::ui::{Ago, CheckField, Link, data_label};
 use chrono::{DateTime, Utc};
 use leptos::{ev::Event, prelude::*};
 use model::dead_letter::DeadLetter;
 use model::id::DeadLetterId;
+use model::rules::plain_cause;
 use model::views::names::Names;
 use std::collections::BTreeSet;
 
@@ -28,7 +28,7 @@ pub fn columns(rights: Rights) -> impl IntoView {
         </th>
         <th scope="col">"Integration"</th>
         <th scope="col" class="n">"Attempts"</th>
-        <th scope="col">"Given up"</th>
+        <th scope="col">"Failed"</th>
     }
 }
 
@@ -55,7 +55,7 @@ pub fn Row(
         });
     };
     let about = letter.about();
-    let error = format::error_line(&letter.error_message).to_owned();
+    let error = plain_cause::sentence(&letter.error_message, None);
     view! {
         <tr>
             {rights

@@ -51,7 +51,7 @@ pub fn Affected(
 fn AffectedRow(row: Memo<AffectedIntegration>, now: Signal<DateTime<Utc>>) -> impl IntoView {
     let AffectedIntegration { integration_id: id, name, app_name, fingerprint, first_at, note, .. } =
         row.get_untracked();
-    let jobs = format!("/jobs?integration_id={id}&fingerprint={fingerprint}");
+    let jobs = format!("/jobs?status=to_be_retried&integration_id={id}&fingerprint={fingerprint}");
     let letters = format!("/dead-letters?integration_id={id}&fingerprint={fingerprint}");
     let last_at = Memo::new(move |_| row.with(|row| row.last_at));
     view! {

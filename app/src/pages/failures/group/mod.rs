@@ -12,6 +12,8 @@ use crate::ui::{ButtonKind, Card, Glyph, HiddenFields, LinkButton, Pill};
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use model::failure::{FailureDetail, FailureGroup, FailureState};
+use model::rules::plain_cause;
+use model::text::shown;
 use model::views::failures::FailureList;
 
 /// The card above the list.
@@ -32,6 +34,10 @@ pub fn Group(
     let FailureDetail { group, cause, remedy, affected } = detail;
     let state = Memo::new(move |_| newest.with(|detail| group_words::state(&detail.group)));
     let error = Memo::new(move |_| newest.with(|detail| detail.group.error.clone()));
+    let cause_now = Memo::new(move |_| {
+        newest.with(|detail| plain_cause::sentence(&detail.group.error, detail.group.response_status))
+    });
+    let is_whole = Memo::new(move |_| error.with(|error| plain_cause::is_whole(error)));
     let waits = Memo::new(move |_| newest.with(|detail| detail.group.jobs()));
     let dead = Memo::new(move |_| newest.with(|detail| detail.group.dead_letters));
     let trend = Signal::derive(move || newest.with(|detail| group_words::trend(&detail.group)));
@@ -62,8 +68,21 @@ pub fn Group(
                     <span class="text-muted">{move || since.get()}</span>
                 </p>
                 <p class="type-label text-muted break-any">
-                    "Newest error: " <code>{move || error.get()}</code>
+                    "Newest error: " {move || cause_now.get()}
                 </p>
+                {move || {
+                    (!is_whole.get())
+                        .then(|| {
+                            view! {
+                                <details class="fold">
+                                    <summary>"Error in full"</summary>
+                                    <pre class="code" tabindex="0" role="group" aria-label="Newest error in full">
+                                        {move || error.with(|error| shown(error).into_owned())}
+                                    </pre>
+                                </details>
+                            }
+                        })
+                }}
                 <p class="flex flex-wrap items-center gap-2">
                     <LinkButton href=jobs>
                         {move || format!("Jobs: {}", format::count(waits.get()))}

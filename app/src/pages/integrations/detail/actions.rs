@@ -43,7 +43,7 @@ pub fn Actions(
                 .then(|| {
                     view! {
                         <LinkButton href=format!("/dead-letters?integration_id={id}&confirm=requeue") glyph=Glyph::Undo>
-                            "Requeue all failed"
+                            "Requeue dead letters"
                         </LinkButton>
                     }
                 })

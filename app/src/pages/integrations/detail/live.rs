@@ -15,6 +15,8 @@ use std::time::Duration;
 #[derive(Clone, Copy)]
 pub struct LiveIntegration {
     pub gauge: Memo<IntegrationGauge>,
+    /// When it was read.
+    pub gauge_at: Memo<DateTime<Utc>>,
     pub breaker: Memo<Breaker>,
     pub health: Memo<HealthText>,
     pub charts: Memo<IntegrationCharts>,
@@ -33,15 +35,17 @@ impl LiveIntegration {
         let snapshot = live::current().snapshot();
         let pushed = opened::follow::<IntegrationGauge>(Opened::Integration(id));
         // The newest of the streamed gauges, once they are newer than the page: those of each second, and those pushed after a change.
-        let gauge = Memo::new(move |_| {
+        let newest = Memo::new(move |_| {
             let sampled = snapshot.with(|s| {
                 let s = s.as_ref()?;
                 Some((s.at, s.integrations.iter().find(|g| g.integration_id == id)?.clone()))
             });
             let pushed = pushed.with(|pushed| pushed.as_ref().map(|pushed| (pushed.at, pushed.now.clone())));
             let newest = [sampled, pushed].into_iter().flatten().max_by_key(|(at, _)| *at);
-            newest.filter(|(at, _)| *at >= as_of).map_or_else(|| first.clone(), |(_, newest)| newest)
+            newest.filter(|(at, _)| *at >= as_of).unwrap_or_else(|| (as_of, first.clone()))
         });
+        let gauge = Memo::new(move |_| newest.with(|(_, gauge)| gauge.clone()));
+        let gauge_at = Memo::new(move |_| newest.with(|(at, _)| *at));
         let closed = match integration.breaker.state {
             BreakerState::Closed => integration.breaker.clone(),
             _ => Breaker::default(),
@@ -59,6 +63,6 @@ impl LiveIntegration {
                 revision.next();
             }
         });
-        Self { gauge, breaker, health, charts }
+        Self { gauge, gauge_at, breaker, health, charts }
     }
 }

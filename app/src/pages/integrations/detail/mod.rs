@@ -91,7 +91,7 @@ fn Content(page: IntegrationPage, window: Window, rights: Rights) -> impl IntoVi
     ChartCursor::provide();
     let id = integration.id;
     let here = format!("/integrations/{id}");
-    let LiveIntegration { gauge, breaker, health, charts } =
+    let LiveIntegration { gauge, gauge_at, breaker, health, charts } =
         LiveIntegration::follow(&integration, gauge, first_charts, window, as_of);
     let chart = Signal::derive(move || charts.with(|charts| charts.throughput.clone()));
     let answers = Signal::derive(move || charts.with(|charts| charts.answers.clone()));
@@ -150,7 +150,7 @@ fn Content(page: IntegrationPage, window: Window, rights: Rights) -> impl IntoVi
                     </div>
                 </div>
             </section>
-            <Figures id=id gauge=gauge backlogs=backlogs records=is_sent_to.then_some(records) />
+            <Figures id=id gauge=gauge gauge_at=gauge_at backlogs=backlogs records=is_sent_to.then_some(records) />
             <div class="detail">
                 <div class="stack">
                     <FlowChart flow=flow />
@@ -159,14 +159,14 @@ fn Content(page: IntegrationPage, window: Window, rights: Rights) -> impl IntoVi
                     {is_sent_to.then(|| view! { <AnswersCard answers=answers /> })}
                     <RecentJobs id=id jobs=jobs gauge=gauge is_sent_to=is_sent_to as_of=as_of />
                     {rights.configure.then(|| view! {
-                        <Card title="Edit limits" sub="apply from the next request on">
+                        <Card title="Edit limits" sub="apply from the next request">
                             <LimitsForm integration=integration.clone() back=here.clone() />
                         </Card>
                     })}
                 </div>
                 <div class="stack">
                     <LimitsUse id=id limits=limits load=load url=asked_url />
-                    <Card title="Retry pyramid" sub="waiting, by attempts made">
+                    <Card title="Retry pyramid" sub="waiting jobs by attempts made">
                         <RetryPyramid steps=pyramid dead=dead min_rows=retries filter=format!("integration_id={id}") />
                     </Card>
                     <Failures id=id groups=failures notes=status.notes.clone() of=status.to_be_retried + status.dead_letters now=clock::now_or(as_of) />

@@ -113,7 +113,7 @@ fn Content(first: IntegrationList, here: PageUrl, may_steer: bool) -> impl IntoV
     };
     let pages =
         PageLinks::numbered(&here, query.page, has_more, format!("{} of {unit} shown", format::count(shown)));
-    let sub = if query.group.is_some() { "most attention first" } else { "each column sorts" };
+    let sub = if query.group.is_some() { "worst first" } else { "" };
     let is_empty = shown == 0;
     let clear = query.narrows().then(|| "/integrations".to_owned());
     let filtered = here.clone();
@@ -150,10 +150,10 @@ fn Content(first: IntegrationList, here: PageUrl, may_steer: bool) -> impl IntoV
     view! {
         <PageHead title=ConsolePage::Integrations.title() headline=headline>
             <LiveBadge as_of=as_of />
-            <Segmented label="Which integrations" segments=segments />
+            <Segmented label="Filter by state" segments=segments />
         </PageHead>
         <ListCard
-            title="All by state"
+            title="All integrations"
             sub=sub
             toolbar=move || {
                 view! {
@@ -179,9 +179,9 @@ fn Content(first: IntegrationList, here: PageUrl, may_steer: bool) -> impl IntoV
                 view! {
                     <EmptyList
                         clear=clear
-                        no_match=("None matches these filters", "Integrations exist, but not with this name, app, type and state.")
+                        no_match=("No integrations match these filters", "Clear the filters to see all integrations.")
                         glyph=Glyph::Plug
-                        nothing=("No integrations yet", "Create one with POST /api/v1/integrations: where changes go, how fast, and how they are signed.")
+                        nothing=("No integrations yet", "Create one with POST /api/v1/integrations.")
                     />
                 }
             }

@@ -20,9 +20,9 @@ pub fn CancelQuestion(id: JobId, status: Memo<JobStatus>, may_steer: bool) -> im
         (may_steer && is_asked.get() && can_cancel(status.get()))
             .then(|| {
                 let text = if status.get() == JobStatus::Processing {
-                    "It is being processed: its worker is told to stop. What it has sent by then may have arrived. What changed stays in the record and is sent with its next change."
+                    "Its worker is told to stop; what it has sent by then may have arrived. The change stays in the record and is sent with its next change."
                 } else {
-                    "It is not sent, unless it is requeued later. What changed stays in the record and is sent with its next change."
+                    "It is not sent unless you requeue it later. The change stays in the record and is sent with its next change."
                 };
                 view! {
                     <Confirm

@@ -66,11 +66,11 @@ impl LiveJob {
         let result = Memo::new(move |_| page.with(|p| p.detail.result.clone()));
         let explanation = Memo::new(move |_| page.with(|p| p.explanation.clone()));
         let record = Memo::new(move |_| page.with(|p| p.record.clone()));
-        let gathered_now = Memo::new(move |_| page.with(gathered));
-        // A folded change is pushed at once; what is sent of it has to be loaded.
+        let changes_now = Memo::new(move |_| page.with(changes));
+        // A folded change and a failure are pushed at once; what is sent of it, and the group of its cause, have to be loaded.
         refresh::when(
             newer,
-            move || gathered_now.get() != loaded.with_untracked(gathered),
+            move || changes_now.get() != loaded.with_untracked(changes),
             move || load_job(id, is_revealed),
         );
         // The request as first loaded, until another change is folded in: its time stamp would change under the cursor.
@@ -95,6 +95,12 @@ impl LiveJob {
             request,
         }
     }
+}
+
+/// What of a job decides about other parts of the page: the changes it sends, and whether and why it failed.
+fn changes(page: &JobPage) -> (Gathered, bool, Option<String>) {
+    let job = &page.detail.job;
+    (gathered(page), job.status == JobStatus::Failed, job.error_message.clone())
 }
 
 /// How many changes are folded into the request, and the newest one's correlation id.

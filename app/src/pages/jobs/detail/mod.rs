@@ -74,7 +74,9 @@ fn Content(page: JobPage, rights: Rights) -> impl IntoView {
         None => ("deleted".to_owned(), "a deleted integration".to_owned()),
     };
     let live = LiveJob::follow(page);
-    let LiveJob { job: the_job, attempts, progress, masking, explanation, record, status, .. } = live;
+    let LiveJob { job: the_job, attempts, progress, masking, explanation, record, related, status, .. } =
+        live;
+    let group = Memo::new(move |_| related.with(|related| related.same_cause));
     let (may_reveal, deployment) = (rights.reveal, rights.deployment);
     view! {
         <Head live=live integration_name=names.1.clone() may_steer=rights.steer as_of=as_of />
@@ -90,7 +92,7 @@ fn Content(page: JobPage, rights: Rights) -> impl IntoView {
                 let job = the_job.get();
                 let is_in_sync = record.with(|r| r.as_ref().is_some_and(|r| has_newest(r, job.integration_id)));
                 let others = others_that_wait(job.status, gauge.as_ref());
-                view! { <JobVerdict job=job sees_deployment=deployment is_in_sync=is_in_sync explanation=explanation.get() gauge=gauge.clone() as_of=as_of>
+                view! { <JobVerdict job=job sees_deployment=deployment is_in_sync=is_in_sync explanation=explanation.get() gauge=gauge.clone() group=group.get() as_of=as_of>
                         {others}
                     </JobVerdict>
                 }
@@ -120,7 +122,8 @@ fn Content(page: JobPage, rights: Rights) -> impl IntoView {
 
 /// A job seldom waits alone: a link to the others of its integration.
 fn others_that_wait(status: JobStatus, gauge: Option<&IntegrationGauge>) -> Option<AnyView> {
-    let gauge = gauge.filter(|gauge| status == JobStatus::ToBeRetried && gauge.to_be_retried > 1)?;
+    let waits = matches!(status, JobStatus::ToBeRetried | JobStatus::Retrying);
+    let gauge = gauge.filter(|gauge| waits && gauge.to_be_retried > 1)?;
     let href = format!("/jobs?status=to_be_retried&integration_id={}", gauge.integration_id);
     let words = format!("See all {} waiting jobs", format::count(gauge.to_be_retried));
     Some(view! { <LinkButton href=href kind=ButtonKind::Quiet>{words}</LinkButton> }.into_any())

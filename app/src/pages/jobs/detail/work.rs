@@ -64,7 +64,7 @@ pub fn Work(live: LiveJob, may_edit: bool, as_of: DateTime<Utc>) -> impl IntoVie
 fn NoAttempts(status: JobStatus) -> impl IntoView {
     let text = match status {
         JobStatus::Cancelled => "Cancelled before the first attempt.",
-        JobStatus::Completed => "It completed at the first attempt, of which no record is kept.",
+        JobStatus::Completed => "Completed on the first attempt; no details are kept.",
         _ => "The first attempt starts as soon as every gate is open.",
     };
     view! { <EmptyState glyph=Glyph::Clock title="No attempts to show" text=text /> }

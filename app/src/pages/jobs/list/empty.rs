@@ -12,11 +12,11 @@ pub fn NoJobs(
     has_more: bool,
 ) -> impl IntoView {
     let no_match = if has_more {
-        ("None found so far", "No index serves these filters: search on with the link below, or add filters.")
+        ("Nothing found yet", "No index covers these filters. Search on with the link below, or add filters.")
     } else {
         (
-            "No job matches these filters",
-            "Finished jobs are listed for 24 hours, unless “Accepted since” is set.",
+            "No jobs match these filters",
+            "Only finished jobs of the last 24 hours are listed, unless “Accepted since” is set.",
         )
     };
     view! {
@@ -43,8 +43,8 @@ pub fn Refused(
             tone=Tone::Retrying
             title="Add another filter"
             text=format!(
-                "{which} {need} another filter, so that no search runs through millions of jobs: an integration, a record with its \
-                 type, a correlation id, a batch, the state Processing, To be retried or Retrying, or younger than 1h. Of failed jobs an app is enough.",
+                "{which} {need} another filter, or the search would scan millions of jobs. Add an integration, a record with its \
+                 type, a correlation id, a batch, the state Processing, To be retried or Retrying, or younger than 1h. For failed jobs an app is enough.",
             )
         />
     }

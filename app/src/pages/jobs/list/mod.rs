@@ -143,7 +143,7 @@ fn Content(
         <States url=settled.clone() />
         <ListCard
             title="All jobs"
-            sub=if has_filter { "filtered" } else { "finished ones of the last 24 h" }
+            sub=if has_filter { "filtered" } else { "finished jobs: last 24 h" }
             toolbar=move || {
                 view! {
                     <FilterBar url=url.clone() path="/jobs" choices=choices names=filter_names.clone() />

@@ -11,14 +11,14 @@ use model::{job::JobStatus, matched::Matched};
 pub fn headline(url: &PageUrl) -> String {
     let status = url.get("status").and_then(|word| word.parse::<JobStatus>().ok());
     match status {
-        Some(JobStatus::Pending) => "Jobs that wait for their first attempt, newest first.",
-        Some(JobStatus::Processing) => "Jobs that are being processed right now.",
-        Some(JobStatus::ToBeRetried) => "Jobs that failed and wait for another attempt.",
+        Some(JobStatus::Pending) => "Jobs waiting for their first attempt, newest first.",
+        Some(JobStatus::Processing) => "Jobs being processed now.",
+        Some(JobStatus::ToBeRetried) => "Jobs that failed and wait for another attempt, due or not.",
         Some(JobStatus::Retrying) => "Jobs whose next attempt is due.",
-        Some(JobStatus::Completed) => "Completed jobs of the last 24 hours, unless filtered by time.",
-        Some(JobStatus::Failed) => "Jobs that were given up: the dead letters.",
+        Some(JobStatus::Completed) => "Jobs completed in the last 24 hours, unless filtered by time.",
+        Some(JobStatus::Failed) => "Dead letters: jobs that will not be retried automatically.",
         Some(JobStatus::Cancelled) => "Cancelled jobs.",
-        None => "All jobs: waiting, running, failed and done.",
+        None => "All jobs, in every state.",
     }
     .to_owned()
 }

@@ -14,12 +14,12 @@ pub fn Breakdown(parts: Vec<DryRunPart>, names: Names) -> impl IntoView {
     let head = || {
         view! {
             <th scope="col" class="grow">"Integration"</th>
-            <th scope="col">"State then"</th>
-            <th scope="col" class="n">"How many"</th>
+            <th scope="col">"State at request"</th>
+            <th scope="col" class="n">"Count"</th>
         }
     };
     view! {
-        <Table label="Counted when it was requested" stacks=true head=head>
+        <Table label="Jobs at request" stacks=true head=head>
             {parts
                 .into_iter()
                 .take(MAX_ROWS)
@@ -32,7 +32,7 @@ pub fn Breakdown(parts: Vec<DryRunPart>, names: Names) -> impl IntoView {
                             <td class="state">
                                 <JobStateBadge status=part.status />
                             </td>
-                            <td class="n" data-label="how many">{format::count(part.count)}</td>
+                            <td class="n" data-label="count">{format::count(part.count)}</td>
                         </tr>
                     }
                 })

@@ -85,7 +85,7 @@ fn Content(page: OperationPage, may_steer: bool) -> impl IntoView {
         (first.named.is_none() && !is_deletion).then(|| list_of(first.subject, &first.filter).to_string());
     let (heading, pace) = (what_it_does(&first), pace(&first));
     let Operation { breakdown, sample, reason, requested_by, created_at, .. } = first;
-    let reason = reason.unwrap_or_else(|| "no reason given".to_owned());
+    let reason = reason.unwrap_or_else(|| "none".to_owned());
     view! {
         <PageHead title=ConsolePage::Operations.title() heading=heading headline=headline crumbs=crumbs badge=badge>
             <LiveBadge as_of=as_of />
@@ -118,7 +118,7 @@ fn Content(page: OperationPage, may_steer: bool) -> impl IntoView {
                     {move || operation.with(|o| o.undone_by).map(|by| view! { <Related name="Undone by" id=by /> })}
                 </Facts>
             </Card>
-            <Card title="Scope" more=list.map(|href| (href, "Open the list".to_owned()))>
+            <Card title="Scope" more=list.map(|href| (href, "Open list".to_owned()))>
                 <p class="px-4 py-3 text-muted">{sentence}</p>
                 {(!breakdown.is_empty()).then(|| view! { <Breakdown parts=breakdown names=names /> })}
                 {(!sample.is_empty())

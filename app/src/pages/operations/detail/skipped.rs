@@ -9,12 +9,12 @@ use model::{operation::Operation, text::capitalise};
 pub fn Skipped(operation: Operation) -> impl IntoView {
     let head = || {
         view! {
-            <th scope="col" class="grow">"Why"</th>
-            <th scope="col" class="n">"How many"</th>
+            <th scope="col" class="grow">"Reason"</th>
+            <th scope="col" class="n">"Count"</th>
         }
     };
     view! {
-        <Card title="Skipped" sub="not changed">
+        <Card title="Skipped">
             <Table label="Skipped" head=head>
                 {operation
                     .skipped_reasons

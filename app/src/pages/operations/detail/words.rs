@@ -13,27 +13,26 @@ pub fn verdict(operation: &Operation, now: DateTime<Utc>) -> String {
         .unwrap_or_default();
     match operation.state {
         OperationState::Held => match until(operation.hold_until) {
-            Some(left) => format!("Nothing is changed yet: it starts in **{left}**. Abort withdraws it."),
-            None => "Nothing is changed yet. Abort withdraws it.".to_owned(),
+            Some(left) => format!("Nothing has changed yet. It starts in **{left}**; abort to call it off."),
+            None => "Nothing has changed yet. Abort to call it off.".to_owned(),
         },
         OperationState::Running if operation.action == BulkAction::Delete => {
-            "It is no longer accepted, sent or shown. What is left of it is deleted in the background."
-                .to_owned()
+            "No longer accepted, sent or shown. The rest is being deleted in the background.".to_owned()
         }
-        OperationState::Running => "It continues in the background.".to_owned(),
-        OperationState::Paused => "Stopped until it is resumed. What is done stays done.".to_owned(),
+        OperationState::Running => "Running in the background.".to_owned(),
+        OperationState::Paused => "Paused. Changes made so far stay.".to_owned(),
         OperationState::Done if operation.action == BulkAction::Undo => {
-            "Done: what could be undone is in its previous state.".to_owned()
+            "Done: what could be undone is back in its previous state.".to_owned()
         }
         OperationState::Done => format!("Done.{can_undo}"),
-        OperationState::Aborted => format!("Stopped for good. What is done stays done.{can_undo}"),
-        OperationState::Undone => "Undone, except for jobs tried since.".to_owned(),
+        OperationState::Aborted => format!("Aborted. Changes made so far stay.{can_undo}"),
+        OperationState::Undone => "Undone, except for jobs attempted since.".to_owned(),
     }
 }
 
 pub fn pace(operation: &Operation) -> String {
     match operation.rate_per_second {
-        Some(rate) => format!("{} per second at most", format::count(rate.into())),
+        Some(rate) => format!("at most {} per second", format::count(rate.into())),
         None => "no limit".to_owned(),
     }
 }

@@ -8,6 +8,7 @@ mod growing;
 mod notes;
 mod read;
 mod recount;
+mod same_cause;
 mod steer;
 mod sweep;
 
@@ -16,5 +17,6 @@ pub use growing::growing;
 pub use notes::{notes, set_note};
 pub use read::{affected, count_open, detail, get, list};
 pub use recount::{next_cause, prove_failures};
+pub use same_cause::same_cause;
 pub use steer::mark;
 pub use sweep::sweep;

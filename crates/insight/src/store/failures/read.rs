@@ -109,7 +109,7 @@ impl Share {
 const OWN: &str = "headgate.integrations i cross join lateral \
      (select * from headgate.failure_counts o where o.integration_id = i.id offset 0) c where true";
 /// The same, cause after cause.
-const OWN_BY_CAUSE: &str = "headgate.failure_counts c cross join lateral \
+pub(super) const OWN_BY_CAUSE: &str = "headgate.failure_counts c cross join lateral \
      (select * from headgate.integrations o where o.id = c.integration_id offset 0) i where true";
 
 /// What is read in addition to a group's row, for the rows of the page only.

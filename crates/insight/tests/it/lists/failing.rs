@@ -225,6 +225,37 @@ async fn notes_are_shown_while_it_fails_and_an_app_sees_its_own_share(pool: PgPo
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn a_failed_job_knows_how_many_others_in_scope_have_its_cause(pool: PgPool) {
+    let failing = Failing::new(&pool).await;
+    let lane = failing.world.lane().await;
+    let foreign = World::new(&pool).await;
+    let other = foreign.lane().await;
+    let waiting = failing.fail(lane, 2, &because("shelf 1 is full", retried(HOUR))).await;
+    let dead = failing.fail(lane, 1, &because("shelf 2 is full", given_up())).await;
+    failing.fail(lane, 1, &because("the door is locked", given_up())).await;
+    foreign.accept_plain(other, 1).await;
+    failing.end_next(1, &because("shelf 3 is full", given_up())).await;
+    let own = Scope::App(failing.world.app_id);
+    let others = async |scope: Scope, id: JobId| {
+        failures::same_cause(&pool, scope, id).await.unwrap().map(|same| same.others)
+    };
+    // Before the deltas are folded and after.
+    for _ in 0..2 {
+        for id in [waiting[0], dead[0]] {
+            assert_eq!((others(Scope::AllApps, id).await, others(own, id).await), (Some(3), Some(2)));
+        }
+        failing.groups(FailureFilter::default()).await;
+    }
+    let same = failures::same_cause(&pool, Scope::AllApps, dead[0]).await.unwrap().unwrap();
+    let group = &failing.groups(FailureFilter::default()).await[0];
+    assert_eq!((same.fingerprint, same.first_at), (group.fingerprint, group.first_at));
+    // A job that is to be tried anew has no cause.
+    failing.world.requeue(dead[0]).await.unwrap();
+    assert_eq!(others(Scope::AllApps, dead[0]).await, None);
+    assert_eq!((others(Scope::AllApps, waiting[0]).await, others(own, waiting[0]).await), (Some(2), Some(1)));
+}
+
+#[sqlx::test(migrator = "queue::MIGRATOR")]
 async fn groups_of_one_size_are_paged_without_loss(pool: PgPool) {
     let failing = Failing::new(&pool).await;
     let lane = failing.world.lane().await;

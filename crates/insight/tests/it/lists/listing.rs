@@ -64,7 +64,7 @@ async fn every_state_and_every_filter_finds_its_jobs(pool: PgPool) {
     for (status, expected) in [
         (JobStatus::Pending, vec![fresh, successor]),
         (JobStatus::Processing, vec![made[4]]),
-        (JobStatus::ToBeRetried, vec![made[2]]),
+        (JobStatus::ToBeRetried, vec![made[3], made[2]]),
         (JobStatus::Retrying, vec![made[3]]),
         (JobStatus::Completed, vec![made[0]]),
         (JobStatus::Failed, vec![made[1]]),
@@ -87,7 +87,7 @@ async fn every_state_and_every_filter_finds_its_jobs(pool: PgPool) {
         (JobFilter { attempt: Some(0), ..Default::default() }, vec![cancelled, fresh, successor]),
         (
             JobFilter { attempt: Some(1), status: Some(JobStatus::ToBeRetried), ..Default::default() },
-            vec![made[2]],
+            vec![made[3], made[2]],
         ),
         (JobFilter { attempt: Some(2), ..Default::default() }, vec![]),
         (

@@ -85,7 +85,7 @@ async fn a_bulk_action_changes_what_its_list_shows(pool: PgPool) {
         (JobFilter { app_id: Some(world.app), ..JobFilter::default() }, BulkAction::Cancel, 8),
         (JobFilter { app_id: Some(world.app), ..JobFilter::default() }, BulkAction::Requeue, 5),
         (JobFilter { status: Some(JobStatus::Retrying), ..JobFilter::default() }, BulkAction::Requeue, 1),
-        (JobFilter { status: Some(JobStatus::ToBeRetried), ..JobFilter::default() }, BulkAction::Cancel, 2),
+        (JobFilter { status: Some(JobStatus::ToBeRetried), ..JobFilter::default() }, BulkAction::Cancel, 3),
         (JobFilter { status: Some(JobStatus::Failed), ..JobFilter::default() }, BulkAction::Requeue, 2),
         (JobFilter { status: Some(JobStatus::Completed), ..JobFilter::default() }, BulkAction::Requeue, 0),
         (JobFilter { error: text("50% OF _A"), ..JobFilter::default() }, BulkAction::Cancel, 3),

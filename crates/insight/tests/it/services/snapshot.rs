@@ -1,8 +1,12 @@
 //! The snapshot has the right numbers without counting rows.
 
 use super::world::{World, lead};
+use insight::store::job_lists;
 use insight::store::stats::{self, live_snapshots, rollup};
 use model::actor::Scope;
+use model::filter::JobFilter;
+use model::job::JobStatus;
+use model::page::PageRequest;
 use model::rate_limit::RateLimitUse;
 use model::stats::{IntegrationGauge, Totals};
 use queue::QueueError;
@@ -52,6 +56,42 @@ async fn a_snapshot_equals_the_rows(pool: PgPool) {
     // Nine ended in the last minute, eleven are left.
     assert_eq!(gauge.eta_seconds, Some(74));
     assert_eq!(counts::drift(&pool).await.unwrap(), []);
+}
+
+/// As while a breaker is open: nothing claims those that are due.
+#[sqlx::test(migrator = "queue::MIGRATOR")]
+async fn each_number_is_that_of_its_list_while_retries_are_due(pool: PgPool) {
+    let world = World::new(&pool).await;
+    world.pending(world.lane, 4, 90).await;
+    world.to_be_retried(world.lane, 5, 1).await;
+    world.to_be_retried(world.lane, 2, 3).await;
+    world.dead_letters(world.lane, 3).await;
+    world
+        .run(
+            "update headgate.jobs set retry_at = now() - interval '1 minute'
+            where id in (select id from headgate.jobs where status = 2 and attempt = 1 limit 4);
+            update headgate.failing_jobs f set due_at = j.retry_at from headgate.jobs j where j.id = f.job_id",
+        )
+        .await;
+    let snapshot = stats::snapshot(&pool).await.unwrap();
+    let (totals, pyramid) = (snapshot.totals, &snapshot.retry_pyramid);
+    assert_eq!((totals.to_be_retried, pyramid.as_slice()), (7, &[5, 0, 2][..]));
+    let of = |status| JobFilter { status: Some(status), ..JobFilter::default() };
+    let after = |attempt| JobFilter { attempt: Some(attempt), ..of(JobStatus::ToBeRetried) };
+    for (filter, n) in [
+        (of(JobStatus::Pending), totals.backlog),
+        (of(JobStatus::ToBeRetried), totals.to_be_retried),
+        (of(JobStatus::Retrying), 4),
+        (of(JobStatus::Failed), totals.dead_letters),
+        (after(1), pyramid[0]),
+        (after(2), pyramid[1]),
+        (after(3), pyramid[2]),
+    ] {
+        let found = job_lists::count(&pool, Scope::AllApps, &filter).await.unwrap().unwrap();
+        assert_eq!(found.all.n, n, "{filter:?}");
+        let listed = job_lists::list(&pool, Scope::AllApps, &filter, PageRequest::default()).await.unwrap();
+        assert_eq!(i64::try_from(listed.items.len()), Ok(n), "{filter:?}");
+    }
 }
 
 #[sqlx::test(migrator = "queue::MIGRATOR")]

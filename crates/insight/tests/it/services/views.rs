@@ -104,7 +104,7 @@ async fn an_alert_begins_once_and_ends_once_with_two_processes(pool: PgPool) {
     let second = take_over(&pool).await;
     count(&world, second).await;
     assert_eq!(now(&world, ada, &view).await.alerting_since, Some(since));
-    let begun = ("alert".to_owned(), "Waiting".to_owned(), "3 jobs match, it alerts from 3".to_owned());
+    let begun = ("alert".to_owned(), "Waiting".to_owned(), "3 jobs match, alert at 3".to_owned());
     assert_eq!(feed(&world).await, std::slice::from_ref(&begun));
     // The former leader writes nothing any more.
     none_left(&world).await;
@@ -113,7 +113,7 @@ async fn an_alert_begins_once_and_ends_once_with_two_processes(pool: PgPool) {
     assert!(matches!(late, Err(QueueError::TermOver)), "{late:?}");
     tokio::join!(count(&world, second), count(&world, second));
     assert_eq!(now(&world, ada, &view).await.alerting_since, None);
-    let over = ("calm".to_owned(), "Waiting".to_owned(), "0 jobs match, it alerts from 3".to_owned());
+    let over = ("calm".to_owned(), "Waiting".to_owned(), "0 jobs match, alert at 3".to_owned());
     assert_eq!(feed(&world).await, [begun, over]);
 }
 
@@ -134,7 +134,7 @@ async fn the_alert_of_a_view_that_asks_for_a_payload_value_has_no_number(pool: P
     none_left(&world).await;
     a_minute_passes(&world).await;
     count(&world, term).await;
-    let event = |kind: &str| (kind.to_owned(), "Lamps".to_owned(), "it alerts from 2".to_owned());
+    let event = |kind: &str| (kind.to_owned(), "Lamps".to_owned(), "alert at 2".to_owned());
     assert_eq!(feed(&world).await, [event("alert"), event("calm")]);
 }
 

@@ -15,6 +15,7 @@ mod recent;
 
 pub use recent::Recent;
 
+use super::plain_cause;
 use crate::breaker::{Breaker, BreakerAction, BreakerState};
 use chrono::{DateTime, TimeDelta, Utc};
 
@@ -292,7 +293,7 @@ impl Circuit {
         random: f64,
         now: DateTime<Utc>,
     ) -> Flip {
-        let reason = match last_error {
+        let reason = match last_error.map(|error| plain_cause::sentence(error, None)) {
             Some(error) if is_one => format!("{what}: {error}"),
             Some(error) => format!("{what}; the last: {error}"),
             None => what,

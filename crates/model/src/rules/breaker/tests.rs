@@ -12,7 +12,8 @@ fn see(circuit: &mut Circuit, rule: Rule, second: i64, attempts: &str) -> Vec<St
         .chars()
         .map(|result| Outcome { started_at: at(second), is_failure: result == 'x', count: 1 })
         .collect();
-    let seen = Seen { outcomes: &outcomes, last_error: Some("answered 502") };
+    let seen =
+        Seen { outcomes: &outcomes, last_error: Some(r#"answered 502 Bad Gateway: {"error":"no route"}"#) };
     let flips = circuit.observe(&seen, &rule, at(second));
     flips.into_iter().map(|flip| format!("{} -> {}", flip.from.as_str(), flip.to.as_str())).collect()
 }
@@ -51,7 +52,10 @@ fn it_opens_on_consecutive_failures_or_when_half_of_many_attempts_fail() {
         assert_eq!(circuit.breaker.at_once, opens.then_some(0), "{attempts}");
     }
     let breaker = opened().breaker;
-    assert_eq!(breaker.reason.as_deref(), Some("20 attempts in a row failed; the last: answered 502"));
+    assert_eq!(
+        breaker.reason.as_deref(),
+        Some("20 attempts in a row failed; the last: 502 Bad Gateway: no route")
+    );
     assert_eq!((breaker.since, breaker.probe_at, breaker.failures_in_a_row), (Some(at(0)), Some(at(30)), 20));
 }
 
@@ -92,7 +96,7 @@ fn the_wait_doubles_up_to_a_quarter_of_an_hour() {
     assert_eq!(see(&mut circuit, RULE, 31, "x"), ["half_open -> open"]);
     let breaker = &circuit.breaker;
     assert_eq!((breaker.probe_at, breaker.at_once), (Some(at(31 + 60)), Some(0)));
-    assert_eq!(breaker.reason.as_deref(), Some("a probe failed: answered 502"));
+    assert_eq!(breaker.reason.as_deref(), Some("a probe failed: 502 Bad Gateway: no route"));
 }
 
 #[test]

@@ -10,6 +10,7 @@ use crate::worker::limit::{AT_ONCE, Limiter, Slots};
 use crate::worker::run::{Attempt, Attempts};
 use crate::worker::state::{ClaimBatches, RunningJobs};
 use futures::FutureExt as _;
+use model::rules::cause::no_answer_within;
 use model::rules::verdict::{ErrorKind, Verdict};
 use sqlx::PgPool;
 use std::{any::Any, panic::AssertUnwindSafe, sync::Arc, time::Duration};
@@ -131,7 +132,7 @@ impl AttemptRunner {
                 () = self.release_running.cancelled() => break Outcome::Released { until: AT_ONCE },
                 () = tokio::time::sleep_until(attempt.deadline()) => {
                     if attempt.deadline() <= Instant::now() {
-                        break failed(ErrorKind::Timeout, format!("The attempt took longer than {:?}.", leased.timeout));
+                        break failed(ErrorKind::Timeout, no_answer_within(leased.timeout));
                     }
                 }
             }

@@ -6,6 +6,7 @@ use crate::worker::judge::{Schedules, failure};
 use crate::worker::run::attempt_runner::ending_of;
 use crate::worker::run::{Attempt, Attempts};
 use crate::worker::state::RunningJobs;
+use model::rules::cause::no_answer_within;
 use model::rules::verdict::ErrorKind;
 use std::{sync::Arc, time::Duration};
 use tokio::time::{Instant, sleep};
@@ -45,8 +46,7 @@ impl OverdueCheck {
             leased.job_type,
             leased.id,
         );
-        let message =
-            format!("The attempt took longer than {:?}, and its handler did not stop.", leased.timeout);
+        let message = format!("{}, and the handler did not stop", no_answer_within(leased.timeout));
         let ending = ending_of(&self.schedules, leased, failure(ErrorKind::Timeout, message));
         let assignment_id = ticket.assignment_id;
         let end = AttemptEnd::of(&ticket, attempt.began_at.elapsed(), ending);

@@ -88,6 +88,6 @@ async fn a_job_without_a_timeout_gets_that_of_the_process(pool: PgPool) {
     engine.shutdown().await;
     let first = world.get(ids[0]).await.attempts.swap_remove(0);
     assert_eq!((first.outcome, first.error_kind), (AttemptOutcome::TimedOut, Some(ErrorKind::Timeout)));
-    assert_eq!(first.error_message.as_deref(), Some("The attempt took longer than 200ms."));
+    assert_eq!(first.error_message.as_deref(), Some("no answer within 200 ms"));
     assert_eq!(world.get(ids[1]).await.job.attempt, 1);
 }
