@@ -1,10 +1,11 @@
-//! Values for tests: an integration with nothing to do, and a snapshot.
+//! Values for tests: an integration with nothing to do, a snapshot, and a process.
 
 use crate::failure::FailureSummary;
-use crate::id::{AppId, IntegrationId};
+use crate::id::{AppId, IntegrationId, WorkerId};
 use crate::integration::{IntegrationState, IntegrationType};
 use crate::stats::{IntegrationGauge, Snapshot, Totals};
 use crate::sync_status::LastError;
+use crate::worker::{LeaseState, Worker};
 use chrono::{DateTime, Utc};
 
 /// When the fixtures were taken: noon of 20 November 2026.
@@ -61,5 +62,25 @@ pub fn snapshot_of(integrations: Vec<IntegrationGauge>) -> Snapshot {
         workers: 1,
         failures: FailureSummary::default(),
         warnings: Vec::new(),
+    }
+}
+
+/// A process that runs jobs: 3 in 100 slots.
+#[must_use]
+pub fn live_worker() -> Worker {
+    Worker {
+        id: WorkerId::generate(),
+        host: "node-1".to_owned(),
+        pid: 7,
+        version: "1.0".to_owned(),
+        program: None,
+        job_types: None,
+        slots: 100,
+        busy: 3,
+        is_draining: false,
+        is_leader: false,
+        lease: LeaseState::Live,
+        started_at: DateTime::UNIX_EPOCH,
+        heartbeat_at: DateTime::UNIX_EPOCH,
     }
 }

@@ -78,26 +78,11 @@ impl Worker {
 #[cfg(test)]
 mod tests {
     use super::{LeaseState, Worker};
-    use crate::id::WorkerId;
-    use chrono::DateTime;
+    use crate::fixtures::live_worker;
 
     #[test]
     fn a_lost_process_has_no_slots() {
-        let worker = |lease| Worker {
-            id: WorkerId::generate(),
-            host: "node-1".to_owned(),
-            pid: 7,
-            version: "1.0".to_owned(),
-            program: None,
-            job_types: None,
-            slots: 100,
-            busy: 3,
-            is_draining: false,
-            is_leader: false,
-            lease,
-            started_at: DateTime::UNIX_EPOCH,
-            heartbeat_at: DateTime::UNIX_EPOCH,
-        };
+        let worker = |lease| Worker { lease, ..live_worker() };
         let workers = [LeaseState::Live, LeaseState::Late, LeaseState::Lost].map(worker);
         assert_eq!(Worker::slots_of(&workers), 200);
         assert_eq!(Worker::slots_of(&[]), 0);

@@ -67,25 +67,10 @@ fn live(workers: &[Worker]) -> impl Iterator<Item = &Worker> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use chrono::DateTime;
-    use model::id::WorkerId;
+    use model::fixtures::live_worker;
 
     fn worker(version: &str) -> Worker {
-        Worker {
-            id: WorkerId::generate(),
-            host: "node-1".to_owned(),
-            pid: 7,
-            version: version.to_owned(),
-            program: None,
-            job_types: None,
-            slots: 100,
-            busy: 3,
-            is_draining: false,
-            is_leader: false,
-            lease: LeaseState::Live,
-            started_at: DateTime::UNIX_EPOCH,
-            heartbeat_at: DateTime::UNIX_EPOCH,
-        }
+        Worker { version: version.to_owned(), ..live_worker() }
     }
 
     #[test]
